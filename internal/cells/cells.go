@@ -116,7 +116,13 @@ func Blank(n int) string {
 
 // Pad adds blanks on the right up to width cells. Wider text is returned as it is.
 func Pad(s string, width int) string {
-	return s + Blank(width-Width(s))
+	w := Width(s)
+	out := s + Blank(width-w)
+	if w < width && !printable(s) {
+		// A sign such as U+0600 at the end takes the first blank into its cluster.
+		out += Blank(width - Width(out))
+	}
+	return out
 }
 
 // PadLeft adds blanks on the left up to width cells. Wider text is returned as it is.
