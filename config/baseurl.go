@@ -98,7 +98,7 @@ func origin(base string) string {
 // canonicalHost lower-cases a name, and writes an address the one way, reading the odd forms of
 // IPv4 as a browser does (0x7f.1 is 127.0.0.1).
 func canonicalHost(h string) (string, bool) {
-	h = strings.ToLower(strings.TrimSuffix(h, "."))
+	h = strings.ToLower(strings.TrimSuffix(h, ".")) // one root dot is allowed
 	if strings.Contains(h, ":") {
 		a, err := netip.ParseAddr(h)
 		if err != nil || a.Zone() != "" {
@@ -112,7 +112,11 @@ func canonicalHost(h string) (string, bool) {
 	if a, numeric, ok := oddIPv4(h); numeric {
 		return a, ok
 	}
-	if h == "" || strings.ContainsAny(h, "%[]<>^`{|}\"'*,;=&()") || strings.Contains(h, "..") || strings.HasPrefix(h, ".") {
+	// Other alphabets must come as xn--…, so that what is shown is what is called.
+	odd := strings.ContainsFunc(h, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_' && r != '.'
+	})
+	if h == "" || odd || strings.Contains(h, "..") || strings.HasPrefix(h, ".") || strings.HasSuffix(h, ".") {
 		return h, false
 	}
 	return h, true

@@ -566,6 +566,7 @@ func TestParseBaseURL(t *testing.T) {
 		"https://1.2.3.4.5":        "host",
 		"https://0x100000000":      "host",
 		"https://a..b":             "host",
+		"https://bücher.example":   "host",
 		"http://[::1%25lo]":        "host",
 	}
 	for in, want := range bad {
