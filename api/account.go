@@ -1,0 +1,276 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"time"
+)
+
+// LabelsService holds the calls on labels.
+type LabelsService struct{ core *core }
+
+// PeopleService holds the calls on the people one writes with.
+type PeopleService struct{ core *core }
+
+// AddressesService holds the calls on the addresses one may send from.
+type AddressesService struct{ core *core }
+
+// MeService holds the calls on the credential itself.
+type MeService struct{ core *core }
+
+// ListParams asks for a page of a list that has nothing to narrow.
+type ListParams struct {
+	Limit  int // 0: the server's default of 25; at most 100
+	Cursor string
+}
+
+func (p ListParams) query() query {
+	var q query
+	q.number("limit", p.Limit)
+	q.text("cursor", p.Cursor)
+	return q
+}
+
+// Label is a label of the mailbox.
+type Label struct {
+	ID             string      `json:"id"`
+	Name           string      `json:"name"`
+	Type           string      `json:"type"` // "system", "user", or something else
+	Color          *LabelColor `json:"color"`
+	ThreadCount    int         `json:"threadCount"`
+	AIInstructions string      `json:"aiInstructions"`
+	AIEnabled      bool        `json:"aiEnabled"`
+	CreatedAt      *time.Time  `json:"createdAt"`
+	UpdatedAt      *time.Time  `json:"updatedAt"`
+}
+
+// LabelColor is how a label looks in a browser.
+type LabelColor struct {
+	BackgroundColor string `json:"backgroundColor"`
+	TextColor       string `json:"textColor"`
+}
+
+// UnmarshalJSON reads the wire form.
+func (l *Label) UnmarshalJSON(b []byte) error {
+	type plain Label
+	w := struct {
+		*plain
+		CreatedAt Instant `json:"createdAt"`
+		UpdatedAt Instant `json:"updatedAt"`
+	}{plain: (*plain)(l)}
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	l.CreatedAt, l.UpdatedAt = w.CreatedAt.pointer(), w.UpdatedAt.pointer()
+	return nil
+}
+
+// List returns one page of labels.
+func (s LabelsService) List(ctx context.Context, p ListParams, options ...CallOption) (*Page[Label], error) {
+	return fetch[Page[Label]](ctx, s.core, "labels.list", nil, p.query(), nil, options)
+}
+
+// All walks every page from p.Cursor on. It stops after the first error.
+func (s LabelsService) All(ctx context.Context, p ListParams, options ...CallOption) iter.Seq2[Label, error] {
+	return walk(ctx, p.Cursor, options, func(ctx context.Context, cursor string, options []CallOption) (*Page[Label], error) {
+		p.Cursor = cursor
+		return s.List(ctx, p, options...)
+	})
+}
+
+// PeopleListParams narrows a list of people. Zero fields are left out.
+type PeopleListParams struct {
+	Q       string
+	Email   string
+	Sort    string // recent, name, threads
+	Blocked *bool
+	Limit   int // 0: the server's default of 25; at most 100
+	Cursor  string
+}
+
+// Person is somebody one has written with or saved.
+type Person struct {
+	Email        string       `json:"email"`
+	DisplayEmail string       `json:"displayEmail"`
+	Name         string       `json:"name"`
+	Saved        bool         `json:"saved"`
+	Source       string       `json:"source"`
+	Notes        string       `json:"notes"`
+	PhotoURL     string       `json:"photoUrl"`
+	Threads      *int         `json:"threads"` // nil: not known
+	LastAt       *time.Time   `json:"lastAt"`
+	CreatedAt    *time.Time   `json:"createdAt"`
+	UpdatedAt    *time.Time   `json:"updatedAt"`
+	BlockedBy    *ContactRule `json:"blockedBy"`
+}
+
+// ContactRule is the entry of a block list that keeps somebody out.
+type ContactRule struct {
+	Rule string `json:"rule"`
+	List string `json:"list"` // blockedSenders, blockedDomains
+}
+
+// UnmarshalJSON reads the wire form.
+func (p *Person) UnmarshalJSON(b []byte) error {
+	type plain Person
+	w := struct {
+		*plain
+		LastAt    Instant `json:"lastAt"`
+		CreatedAt Instant `json:"createdAt"`
+		UpdatedAt Instant `json:"updatedAt"`
+	}{plain: (*plain)(p)}
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	p.LastAt, p.CreatedAt, p.UpdatedAt = w.LastAt.pointer(), w.CreatedAt.pointer(), w.UpdatedAt.pointer()
+	return nil
+}
+
+// PeoplePage is a page of people.
+type PeoplePage struct {
+	Page[Person]
+	Seen bool `json:"seen"` // the server has looked through the mail for people
+}
+
+// UnmarshalJSON reads the wire form.
+func (p *PeoplePage) UnmarshalJSON(b []byte) error {
+	var w struct {
+		Seen bool `json:"seen"`
+	}
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	p.Seen = w.Seen
+	return json.Unmarshal(b, &p.Page)
+}
+
+// List returns one page of people, for completing addresses.
+func (s PeopleService) List(ctx context.Context, p PeopleListParams, options ...CallOption) (*PeoplePage, error) {
+	var q query
+	q.text("q", p.Q)
+	q.text("email", p.Email)
+	q.text("sort", p.Sort)
+	q.flag("blocked", p.Blocked)
+	q.number("limit", p.Limit)
+	q.text("cursor", p.Cursor)
+	return fetch[PeoplePage](ctx, s.core, "contacts.listPeople", nil, q, nil, options)
+}
+
+// All walks every page from p.Cursor on. It stops after the first error.
+func (s PeopleService) All(ctx context.Context, p PeopleListParams, options ...CallOption) iter.Seq2[Person, error] {
+	return walk(ctx, p.Cursor, options, func(ctx context.Context, cursor string, options []CallOption) (*Page[Person], error) {
+		p.Cursor = cursor
+		page, err := s.List(ctx, p, options...)
+		if err != nil {
+			return nil, err
+		}
+		return &page.Page, nil
+	})
+}
+
+// MailboxAddress is an address of the account.
+type MailboxAddress struct {
+	Address string `json:"address"`
+	Enabled bool   `json:"enabled"`
+	CanSend bool   `json:"canSend"`
+}
+
+// MailDomain is a domain of the account.
+type MailDomain struct {
+	Domain            string `json:"domain"`
+	ReceivingVerified bool   `json:"receivingVerified"`
+	SendingVerified   bool   `json:"sendingVerified"`
+	CatchAll          bool   `json:"catchAll"`
+}
+
+// AddressPage is a page of addresses with the account's domains.
+type AddressPage struct {
+	Page[MailboxAddress]
+	Unrestricted bool         `json:"unrestricted"` // the key may use every address
+	Domains      []MailDomain `json:"domains"`
+}
+
+// UnmarshalJSON reads the wire form.
+func (p *AddressPage) UnmarshalJSON(b []byte) error {
+	var w struct {
+		Unrestricted bool         `json:"unrestricted"`
+		Domains      []MailDomain `json:"domains"`
+	}
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	notNil(&w.Domains)
+	p.Unrestricted, p.Domains = w.Unrestricted, w.Domains
+	return json.Unmarshal(b, &p.Page)
+}
+
+// List returns one page of addresses.
+func (s AddressesService) List(ctx context.Context, p ListParams, options ...CallOption) (*AddressPage, error) {
+	return fetch[AddressPage](ctx, s.core, "addresses.list", nil, p.query(), nil, options)
+}
+
+// All walks every page from p.Cursor on. It stops after the first error.
+func (s AddressesService) All(ctx context.Context, p ListParams, options ...CallOption) iter.Seq2[MailboxAddress, error] {
+	return walk(ctx, p.Cursor, options, func(ctx context.Context, cursor string, options []CallOption) (*Page[MailboxAddress], error) {
+		p.Cursor = cursor
+		page, err := s.List(ctx, p, options...)
+		if err != nil {
+			return nil, err
+		}
+		return &page.Page, nil
+	})
+}
+
+// Key describes the credential: an API key or an OAuth token.
+type Key struct {
+	Object           string     `json:"object"` // api_key, oauth_token
+	Kind             string     `json:"kind"`   // apiKey, oauth
+	ID               string     `json:"id"`     // empty for a token
+	ClientID         string     `json:"clientId"`
+	Mode             Mode       `json:"mode"`
+	Scopes           []string   `json:"scopes"`
+	RoleID           string     `json:"roleId"`
+	GrantedScopes    []string   `json:"grantedScopes"`
+	WorkspaceID      string     `json:"workspaceId"`
+	AddressAllowlist []string   `json:"addressAllowlist"` // nil: every address
+	DomainAllowlist  []string   `json:"domainAllowlist"`  // nil: every domain
+	ExpiresAt        *time.Time `json:"expiresAt"`
+}
+
+// UnmarshalJSON reads the wire form.
+func (k *Key) UnmarshalJSON(b []byte) error {
+	type plain Key
+	w := struct {
+		*plain
+		ExpiresAt Instant `json:"expiresAt"`
+	}{plain: (*plain)(k)}
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	k.ExpiresAt = w.ExpiresAt.pointer()
+	return nil
+}
+
+// Pong is the answer of Ping.
+type Pong struct {
+	OK            bool     `json:"ok"`
+	Kind          string   `json:"kind"`  // apiKey, oauth
+	KeyID         string   `json:"keyId"` // empty for a token
+	ClientID      string   `json:"clientId"`
+	Mode          Mode     `json:"mode"`
+	Scopes        []string `json:"scopes"`
+	RoleID        string   `json:"roleId"`
+	GrantedScopes []string `json:"grantedScopes"`
+	WorkspaceID   string   `json:"workspaceId"`
+}
+
+// Get describes the credential.
+func (s MeService) Get(ctx context.Context, options ...CallOption) (*Key, error) {
+	return fetch[Key](ctx, s.core, "me.get", nil, query{}, nil, options)
+}
+
+// Ping checks that the server answers and knows the credential.
+func (s MeService) Ping(ctx context.Context, options ...CallOption) (*Pong, error) {
+	return fetch[Pong](ctx, s.core, "me.ping", nil, query{}, nil, options)
+}

@@ -1,0 +1,440 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// CallOption changes one call.
+type CallOption func(*callConfig)
+
+type callConfig struct {
+	id          string
+	idempotency *string
+	apiKey      *string
+	timeout     *time.Duration
+	retries     *int
+	observers   []func(Event)
+}
+
+// WithIdempotencyKey gives a send its key instead of a fresh one, so that a later try
+// of the same message, after a restart too, cannot arrive twice.
+func WithIdempotencyKey(key string) CallOption {
+	return func(c *callConfig) { c.idempotency = &key }
+}
+
+// WithAPIKey signs the call with another API key than the client's.
+func WithAPIKey(key string) CallOption { return func(c *callConfig) { c.apiKey = &key } }
+
+// WithTimeout limits each attempt of the call; 0 or less: no limit.
+func WithTimeout(d time.Duration) CallOption { return func(c *callConfig) { c.timeout = &d } }
+
+// WithMaxRetries sets the number of attempts after the first; negative counts as 0.
+// An operation that may run only once stays at one attempt.
+func WithMaxRetries(n int) CallOption { return func(c *callConfig) { c.retries = &n } }
+
+// WithCallID names the call in its events. Under Async the job's id is used.
+func WithCallID(id string) CallOption { return func(c *callConfig) { c.id = id } }
+
+// WithObserver adds an observer for the call. It must return at once.
+func WithObserver(f func(Event)) CallOption {
+	return func(c *callConfig) { c.observers = append(c.observers, f) }
+}
+
+// hook is how Async takes part in a call: it names it, hears its events and lends
+// it a slot, which the call gives back while it waits.
+type hook struct {
+	id     string
+	emit   func(Event)
+	yield  func()
+	regain func(context.Context) error
+}
+
+type hookKey struct{}
+
+func hookFrom(ctx context.Context) *hook {
+	h, _ := ctx.Value(hookKey{}).(*hook)
+	return h
+}
+
+// call is an operation with its values.
+type call struct {
+	op          Operation
+	path        string // escaped
+	query       string // encoded
+	body        []byte // nil: none
+	contentType string // empty: application/json when there is a body
+	accept      string // empty: application/json
+	raw         bool
+	repeats     bool
+	keyed       bool // an idempotency key may be given
+	decode      func(*answer) error
+}
+
+// invoke makes a typed call. body is nil, or a value, or json.RawMessage to be sent
+// unchanged. out is nil or a pointer; an empty answer leaves it alone. It returns the
+// idempotency key, if the call had one.
+func (c *core) invoke(ctx context.Context, name string, args []string, q query, body, out any, options []CallOption) (string, error) {
+	op, ok := OperationByName(name)
+	if !ok {
+		return "", argErr("there is no operation %s", name)
+	}
+	rq := call{op: op, query: q.encode(), repeats: op.Repeats(), keyed: op.Key}
+	var early error
+	if rq.path, early = buildPath(op.Path, args); early == nil && body != nil {
+		if exact, ok := body.(json.RawMessage); ok {
+			rq.body = exact
+		} else {
+			rq.body, early = EncodeBody(body)
+		}
+	}
+	if out != nil {
+		rq.decode = func(ans *answer) error {
+			if ans.body == nil || string(ans.body) == "null" {
+				if op.Class == ClassRead {
+					return errors.New("the answer is empty")
+				}
+				return nil
+			}
+			if ans.body[0] != '{' {
+				return errors.New("the answer is no object")
+			}
+			return json.Unmarshal(ans.body, out)
+		}
+	}
+	p, err := c.run(ctx, rq, early, options)
+	if p == nil {
+		return "", err
+	}
+	return p.idempotency, err
+}
+
+// prepare checks everything that can be checked before a request is made.
+func (c *core) prepare(ctx context.Context, rq call, cfg callConfig) (*prepared, error) {
+	p := &prepared{op: rq.op, raw: rq.raw, repeats: rq.repeats, decode: rq.decode, timeout: c.timeout, body: rq.body}
+	target := c.base.String() + rq.path
+	if rq.query != "" {
+		target += "?" + rq.query
+	}
+	u, err := url.Parse(target)
+	if err != nil || u.Scheme != c.base.scheme || u.Host != c.base.host || u.User != nil || u.Fragment != "" {
+		return nil, argErr("the path does not stay on the base URL")
+	}
+	p.url = u
+
+	accept := rq.accept
+	if accept == "" {
+		accept = "application/json"
+	}
+	p.header = c.header.Clone()
+	p.header.Set("Accept", accept)
+	p.header.Set("User-Agent", c.userAgent)
+	if rq.body != nil {
+		contentType := rq.contentType
+		if contentType == "" {
+			contentType = "application/json"
+			if !isObject(rq.body) {
+				return nil, argErr("the body is not a JSON object")
+			}
+		}
+		p.header.Set("Content-Type", contentType)
+	}
+
+	switch {
+	case cfg.idempotency != nil && !rq.keyed:
+		return nil, argErr("the call takes no idempotency key")
+	case cfg.idempotency != nil:
+		if err := ValidIdempotencyKey(*cfg.idempotency); err != nil {
+			return nil, err
+		}
+		p.idempotency = *cfg.idempotency
+	case rq.op.Key:
+		p.idempotency = NewIdempotencyKey()
+	}
+	if p.idempotency != "" {
+		p.header.Set("Idempotency-Key", p.idempotency)
+	}
+
+	switch {
+	case cfg.timeout != nil:
+		p.timeout = max(0, *cfg.timeout)
+	case p.timeout > 0 && (rq.op.Name == "files.upload" || rq.op.Name == "knowledge.uploadFile"):
+		p.timeout = max(p.timeout, UploadTimeout)
+	}
+
+	cred := c.cred
+	if cfg.apiKey != nil {
+		if cred, err = keyCredential(*cfg.apiKey); err != nil {
+			return nil, err
+		}
+	}
+	if p.credential, err = cred.token(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil, &NetworkError{Cancelled: true, NotSent: true, Err: context.Cause(ctx)}
+		}
+		var arg *ArgumentError
+		if errors.As(err, &arg) {
+			return nil, err
+		}
+		return nil, &ArgumentError{Code: codeNoCredential, Message: "the access token could not be had", Err: err}
+	}
+	return p, nil
+}
+
+// run makes the attempts and waits of one call. early is an error found before,
+// which is reported in the call's name.
+func (c *core) run(ctx context.Context, rq call, early error, options []CallOption) (*prepared, error) {
+	var cfg callConfig
+	for _, o := range options {
+		o(&cfg)
+	}
+	limit := 1
+	if rq.repeats {
+		retries := c.retries
+		if cfg.retries != nil {
+			retries = max(0, *cfg.retries)
+		}
+		limit = 1 + min(retries, 1<<20)
+	}
+	h := hookFrom(ctx)
+	if h != nil {
+		cfg.id = h.id
+	}
+	if cfg.id == "" {
+		cfg.id = randomUUID()
+	}
+	attempt := 0
+	emit := func(ev Event) {
+		ev.Call, ev.Op, ev.Attempt, ev.Limit, ev.At = cfg.id, rq.op.Name, attempt, limit, time.Now()
+		switch {
+		case h != nil:
+			h.emit(ev)
+		case c.observer != nil:
+			c.observer(ev)
+		}
+		for _, f := range cfg.observers {
+			f(ev)
+		}
+	}
+
+	var p *prepared
+	err := early
+	if err == nil && ctx.Err() != nil {
+		err = &NetworkError{Cancelled: true, NotSent: true, Err: context.Cause(ctx)}
+	}
+	if err == nil {
+		p, err = c.prepare(ctx, rq, cfg)
+	}
+	if err != nil {
+		ev := Event{Phase: GaveUp, Cause: "refused before sending"}
+		if arg := (*ArgumentError)(nil); errors.As(err, &arg) {
+			named := *arg
+			named.Op = rq.op.Name
+			err, ev.Code = &named, named.Code
+		}
+		if network := (*NetworkError)(nil); errors.As(err, &network) {
+			network.Op = rq.op.Name
+			ev = Event{Phase: Cancelled}
+		}
+		emit(ev)
+		return nil, err
+	}
+
+	notSent := true
+	var last Event // what the last failure was
+	cancelled := func() error {
+		ev := last
+		ev.Phase = Cancelled
+		emit(ev)
+		return &NetworkError{Op: rq.op.Name, Cancelled: true, Attempts: attempt, NotSent: notSent, Cause: last.Cause, Err: context.Cause(ctx)}
+	}
+	for {
+		attempt++
+		emit(Event{Phase: Started})
+		ans, read, err := c.attempt(ctx, p)
+		if err == nil {
+			if err = p.finish(ans, attempt); err == nil {
+				emit(Event{Phase: Done, Status: ans.status, Bytes: read, Request: requestID(ans.header, p.credential)})
+				return p, nil
+			}
+		}
+		fail := Event{Phase: Failed, Bytes: read}
+		var retry bool
+		var after time.Duration
+		var hasAfter bool
+		switch e := err.(type) {
+		case *Error:
+			notSent = false
+			e.Op, e.Attempts = rq.op.Name, attempt
+			fail.Status, fail.Code, fail.Request = e.Status, e.Code, e.RequestID
+			fail.Cause = strconv.Itoa(e.Status)
+			if e.Status <= 299 || e.Code == codeTooLarge {
+				fail.Cause = "answer not understood"
+				if e.Code == codeTooLarge {
+					fail.Cause = "answer too large"
+				}
+			} else {
+				retry = retryableStatus(e.Status, e.HasRetryAfter)
+				after, hasAfter = e.RetryAfter, e.HasRetryAfter
+			}
+		case *NetworkError:
+			notSent = notSent && e.NotSent
+			if e.Cancelled {
+				return nil, cancelled()
+			}
+			e.Op, e.Attempts, e.NotSent = rq.op.Name, attempt, notSent
+			fail.Cause = e.Cause
+			retry = true
+		}
+		emit(fail)
+		last = fail
+		if !retry || attempt >= limit || hasAfter && after > MaxRetryAfter {
+			fail.Phase = GaveUp
+			emit(fail)
+			return nil, err
+		}
+
+		pause := after
+		waiting := fail
+		waiting.Phase = Waiting
+		if hasAfter {
+			waiting.Cause = "Retry-After"
+		} else {
+			pause = backoff(attempt-1, c.random)
+		}
+		waiting.Wait, waiting.Until = pause, time.Now().Add(pause)
+		emit(waiting)
+		if h != nil {
+			h.yield()
+		}
+		waitErr := wait(ctx, pause)
+		if waitErr == nil && h != nil {
+			waitErr = h.regain(ctx)
+		}
+		if waitErr != nil {
+			return nil, cancelled()
+		}
+	}
+}
+
+// finish decodes a success. What cannot be decoded is an answer not understood.
+func (p *prepared) finish(ans *answer, attempts int) error {
+	ans.attempts = attempts
+	if p.decode == nil {
+		return nil
+	}
+	if err := p.decode(ans); err != nil {
+		e := p.serverError(ans.status, ans.header, ans.body, codeUnrecognised, "the answer does not have the shape of "+p.op.Answer)
+		e.cause = err
+		return e
+	}
+	return nil
+}
+
+func requestID(h http.Header, credential string) string {
+	return string(redactBytes([]byte(h.Get("X-Request-Id")), credential))
+}
+
+func isObject(b []byte) bool {
+	trimmed := strings.TrimLeft(string(b[:min(len(b), 64)]), " \t\r\n")
+	return strings.HasPrefix(trimmed, "{") && json.Valid(b)
+}
+
+// Request is a call that has no method of its own on the client.
+type Request struct {
+	Op     string // for events and errors; empty: "raw"
+	Method string // empty: GET
+	Path   string // escaped; begins with one slash; without a query
+	// Query is sent without its empty values; several values of a key are joined by commas.
+	Query       url.Values
+	Body        []byte // nil: none
+	ContentType string // empty: application/json, and Body is then a JSON object
+	Accept      string // empty: application/json
+	Repeat      bool   // a failed attempt may be repeated; a GET always may
+	Bytes       bool   // the answer need not be JSON
+}
+
+// RawAnswer is an answer as it came: JSON without a BOM and in valid UTF-8, or bytes.
+type RawAnswer struct {
+	Status   int
+	Header   http.Header
+	Body     []byte // nil when empty, which means null
+	Attempts int
+}
+
+// Decode reads the JSON body into v. An empty body is read as null.
+func (a *RawAnswer) Decode(v any) error {
+	if len(a.Body) == 0 {
+		return json.Unmarshal([]byte("null"), v)
+	}
+	return json.Unmarshal(a.Body, v)
+}
+
+// Do makes a raw call. A GET is repeated like any read, another method only when
+// the request says so. The caller owns the answer.
+func (c *Client) Do(ctx context.Context, r Request, options ...CallOption) (*RawAnswer, error) {
+	if r.Op == "" {
+		r.Op = "raw"
+	}
+	if r.Method == "" {
+		r.Method = http.MethodGet
+	}
+	class := ClassOnce
+	switch {
+	case r.Method == http.MethodGet:
+		class = ClassRead
+	case r.Repeat:
+		class = ClassRepeat
+	}
+	rq := call{
+		op:          Operation{Name: r.Op, Method: r.Method, Path: r.Path, Class: class},
+		path:        r.Path,
+		body:        r.Body,
+		contentType: r.ContentType,
+		accept:      r.Accept,
+		raw:         r.Bytes,
+		repeats:     class != ClassOnce,
+		keyed:       class != ClassRead,
+	}
+	var got RawAnswer
+	rq.decode = func(ans *answer) error {
+		got = RawAnswer{Status: ans.status, Header: ans.header, Body: ans.body, Attempts: ans.attempts}
+		return nil
+	}
+	var q query
+	for _, key := range slices.Sorted(maps.Keys(r.Query)) {
+		q.list(key, slices.DeleteFunc(slices.Clone(r.Query[key]), func(v string) bool { return v == "" }))
+	}
+	rq.query = q.encode()
+	if _, err := c.core.run(ctx, rq, checkRequest(r), options); err != nil {
+		return nil, err
+	}
+	return &got, nil
+}
+
+func checkRequest(r Request) error {
+	hasBody := r.Body != nil
+	switch {
+	case !httpguts.ValidHeaderFieldName(r.Method) || r.Method != strings.ToUpper(r.Method) || r.Method == http.MethodConnect || r.Method == http.MethodTrace:
+		return argErr("%q is no method for a call", r.Method)
+	case !strings.HasPrefix(r.Path, "/") || strings.HasPrefix(r.Path, "//") || strings.HasPrefix(r.Path, `/\`):
+		return argErr("a path begins with exactly one slash")
+	case strings.ContainsAny(r.Path, "?#"):
+		return argErr("a path holds no ? and no #: the query has a field of its own")
+	case hasBody && (r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodDelete):
+		return argErr("a %s carries no body", r.Method)
+	case !httpguts.ValidHeaderFieldValue(r.ContentType) || !httpguts.ValidHeaderFieldValue(r.Accept):
+		return argErr("the content type holds a control character")
+	}
+	return nil
+}

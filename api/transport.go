@@ -1,0 +1,220 @@
+package api
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+	"unicode/utf8"
+)
+
+const maxAnswerBytes = 64 << 20 // after decompression
+
+var (
+	errProxy      = errors.New("the proxy address in the environment is not a URL")
+	errShortBody  = errors.New("the answer ended early")
+	errTryTimeout = errors.New("the attempt took too long")
+)
+
+// newTransport speaks HTTP/1.1 only: on HTTP/2 net/http repeats a request without
+// a body by itself when the server refuses its stream, and one attempt must be one request.
+func newTransport(base baseURL) *http.Transport {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	t := &http.Transport{
+		DialContext:            (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext,
+		Protocols:              &protocols,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		MaxIdleConns:           16,
+		MaxIdleConnsPerHost:    8,
+		IdleConnTimeout:        30 * time.Second,
+		MaxResponseHeaderBytes: 1 << 20,
+	}
+	if !base.local {
+		t.Proxy = proxyFromEnvironment
+	}
+	return t
+}
+
+// proxyFromEnvironment hides net/http's error, which repeats the address with its password.
+func proxyFromEnvironment(req *http.Request) (*url.URL, error) {
+	u, err := http.ProxyFromEnvironment(req)
+	if err != nil {
+		return nil, errProxy
+	}
+	return u, nil
+}
+
+// emptyBody is a body of no bytes that net/http does not know to be empty, so that
+// it never repeats the request by itself.
+type emptyBody struct{}
+
+func (emptyBody) Read([]byte) (int, error) { return 0, io.EOF }
+func (emptyBody) Close() error             { return nil }
+
+// answer is a whole answer of the server.
+type answer struct {
+	status   int
+	header   http.Header
+	body     []byte // without a BOM, valid UTF-8; nil when empty
+	bytes    int64  // as read
+	attempts int
+}
+
+// prepared is a call that has passed every check.
+type prepared struct {
+	op          Operation
+	url         *url.URL
+	header      http.Header // without Authorization
+	body        []byte      // nil: none
+	credential  string
+	idempotency string
+	timeout     time.Duration
+	raw         bool // the answer need not be JSON
+	repeats     bool
+	decode      func(*answer) error
+}
+
+func (p *prepared) request(ctx context.Context) *http.Request {
+	u := *p.url
+	req := &http.Request{
+		Method: p.op.Method,
+		URL:    &u,
+		Host:   u.Host,
+		Header: p.header.Clone(),
+		Proto:  "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+	if p.credential != "" {
+		req.Header.Set("Authorization", "Bearer "+p.credential)
+	}
+	switch {
+	case p.body != nil:
+		// GetBody stays nil: with it net/http would repeat the request unseen.
+		req.Body = io.NopCloser(bytes.NewReader(p.body))
+		req.ContentLength = int64(len(p.body))
+	case p.op.Method == http.MethodGet, p.op.Method == http.MethodHead, p.op.Method == http.MethodDelete:
+		req.Body = emptyBody{}
+	}
+	return req.WithContext(ctx)
+}
+
+// attempt makes one request and reads its answer. The error is an *Error or a *NetworkError;
+// bytes counts what was read of the body.
+func (c *core) attempt(ctx context.Context, p *prepared) (ans *answer, read int64, err error) {
+	var cancel context.CancelFunc
+	try := ctx
+	if p.timeout > 0 {
+		try, cancel = context.WithTimeoutCause(ctx, p.timeout, errTryTimeout)
+	} else {
+		try, cancel = context.WithCancel(ctx)
+	}
+	defer cancel()
+
+	resp, err := c.transport.RoundTrip(p.request(try))
+	if err == nil && resp == nil {
+		err = errShortBody
+	}
+	if err != nil {
+		return nil, 0, networkError(ctx, try, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+
+	body, readErr := readBody(resp, p.op.Method)
+	read = int64(len(body))
+	header := resp.Header
+	if read > maxAnswerBytes {
+		return nil, read, p.serverError(resp.StatusCode, header, nil, codeTooLarge, "the answer is larger than 64 MiB")
+	}
+	success := resp.StatusCode >= 200 && resp.StatusCode <= 299
+	switch {
+	case readErr == nil:
+	case ctx.Err() != nil:
+		return nil, read, networkError(ctx, try, readErr)
+	case !success:
+		// The status already says what happened.
+	case undecodable(readErr):
+		return nil, read, p.serverError(resp.StatusCode, header, body, codeUnrecognised, "the answer's compression is broken")
+	default:
+		return nil, read, networkError(ctx, try, readErr)
+	}
+	body = redactBytes(body, p.credential)
+	if !success {
+		e := errorFromAnswer(resp.StatusCode, header, cleanJSON(body))
+		e.RequestID = string(redactBytes([]byte(e.RequestID), p.credential))
+		e.RetryAfter, e.HasRetryAfter = parseRetryAfter(header.Values("Retry-After"), time.Now())
+		return nil, read, e
+	}
+	if !p.raw {
+		body = cleanJSON(body)
+		if len(body) > 0 && !json.Valid(body) {
+			e := p.serverError(resp.StatusCode, header, body, codeUnrecognised, "")
+			return nil, read, e
+		}
+	}
+	if len(body) == 0 {
+		body = nil
+	}
+	return &answer{status: resp.StatusCode, header: header, body: body, bytes: read}, read, nil
+}
+
+// serverError is an error that the client makes from an answer it cannot use.
+func (p *prepared) serverError(status int, header http.Header, body []byte, code, message string) *Error {
+	e := errorFromAnswer(status, header, redactBytes(body, p.credential))
+	if status <= 299 {
+		e.Type = TypeAPI
+	}
+	e.Code = code
+	if message != "" {
+		e.Message = message
+	}
+	e.RequestID = string(redactBytes([]byte(e.RequestID), p.credential))
+	return e
+}
+
+// readBody reads at most one byte more than the limit.
+func readBody(resp *http.Response, method string) ([]byte, error) {
+	var buf bytes.Buffer
+	if n := resp.ContentLength; n > 0 && n <= 1<<20 {
+		buf.Grow(int(n) + bytes.MinRead)
+	}
+	n, err := buf.ReadFrom(io.LimitReader(resp.Body, maxAnswerBytes+1))
+	if err == nil && resp.ContentLength > n && n <= maxAnswerBytes && method != http.MethodHead && !resp.Uncompressed {
+		err = errShortBody
+	}
+	return buf.Bytes(), err
+}
+
+// networkError reads from the contexts, never from the error, who ended the attempt.
+func networkError(caller, try context.Context, err error) *NetworkError {
+	switch {
+	case caller.Err() != nil:
+		return &NetworkError{Cancelled: true, Err: context.Cause(caller)}
+	case try.Err() != nil:
+		return &NetworkError{Timeout: true, Cause: "timeout", Err: err}
+	}
+	return &NetworkError{Cause: networkCause(err), NotSent: neverSent(err), Err: err}
+}
+
+func isCorrupt(err error) bool {
+	var corrupt flate.CorruptInputError
+	return errors.As(err, &corrupt)
+}
+
+var bom = []byte("\xef\xbb\xbf")
+
+// cleanJSON takes off a BOM and outer blanks and replaces invalid UTF-8. Lone
+// surrogate escapes are replaced by encoding/json.
+func cleanJSON(b []byte) []byte {
+	b = bytes.TrimSpace(bytes.TrimPrefix(b, bom))
+	if !utf8.Valid(b) {
+		b = bytes.ToValidUTF8(b, []byte("\uFFFD"))
+	}
+	return b
+}
