@@ -1,0 +1,72 @@
+package ui
+
+import (
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"codeberg.org/teapost/teapost/internal/cells"
+	"codeberg.org/teapost/teapost/keymap"
+)
+
+// confirm asks one question. Only "y" says yes; enter takes the safe answer.
+type confirm struct {
+	question string
+	yes      tea.Cmd
+	label    string
+}
+
+// newConfirm asks question and runs yes when the answer is yes.
+func newConfirm(question string, yes tea.Cmd) Screen {
+	return &confirm{question: question, yes: yes, label: "yes"}
+}
+
+// newConfirmAs is newConfirm with a word for what yes does: "trash", "quit anyway".
+func newConfirmAs(question, label string, yes tea.Cmd) Screen {
+	return &confirm{question: question, yes: yes, label: label}
+}
+
+func (c *confirm) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
+	k, ok := msg.(tea.KeyMsg)
+	if !ok || k.Paste {
+		return c, nil
+	}
+	switch k.String() {
+	case "y", "Y":
+		f.Pop()
+		return c, c.yes
+	case "n", "N", "q":
+		f.Pop()
+	}
+	return c, nil
+}
+
+func (c *confirm) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
+	switch a {
+	case keymap.Back, keymap.Accept:
+		f.Pop()
+		return c, nil, true
+	}
+	return c, nil, false
+}
+
+func (c *confirm) View(f *Frame) string {
+	t := f.Theme
+	inner := min(60, f.Width-4)
+	var body []string
+	for _, p := range strings.Split(c.question, "\n") {
+		body = append(body, cells.Wrap(p, inner)...)
+	}
+	body = append(body, "", hint(t, "y", c.label)+"   "+hint(t, "n", "no")+"   "+hint(t, "esc", "no"))
+	return box(t, "", body, inner)
+}
+
+func (c *confirm) Context() keymap.Context      { return keymap.InSearch }
+func (c *confirm) Capturing() bool              { return true }
+func (c *confirm) Title(*Frame) string          { return "" }
+func (c *confirm) Hints(*Frame) []keymap.Action { return nil }
+
+// hint is a key and what it does.
+func hint(t *Theme, key, what string) string {
+	return t.Key.Render(key) + " " + t.Hint.Render(what)
+}
