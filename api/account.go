@@ -89,8 +89,8 @@ type PeopleListParams struct {
 	Cursor  string
 }
 
-// Person is somebody one has written with or saved.
-type Person struct {
+// KnownPerson is somebody one has written with or saved.
+type KnownPerson struct {
 	Email        string       `json:"email"`
 	DisplayEmail string       `json:"displayEmail"`
 	Name         string       `json:"name"`
@@ -112,8 +112,8 @@ type ContactRule struct {
 }
 
 // UnmarshalJSON reads the wire form.
-func (p *Person) UnmarshalJSON(b []byte) error {
-	type plain Person
+func (p *KnownPerson) UnmarshalJSON(b []byte) error {
+	type plain KnownPerson
 	w := struct {
 		*plain
 		LastAt    Instant `json:"lastAt"`
@@ -129,7 +129,7 @@ func (p *Person) UnmarshalJSON(b []byte) error {
 
 // PeoplePage is a page of people.
 type PeoplePage struct {
-	Page[Person]
+	Page[KnownPerson]
 	Seen bool `json:"seen"` // the server has looked through the mail for people
 }
 
@@ -158,8 +158,8 @@ func (s PeopleService) List(ctx context.Context, p PeopleListParams, options ...
 }
 
 // All walks every page from p.Cursor on. It stops after the first error.
-func (s PeopleService) All(ctx context.Context, p PeopleListParams, options ...CallOption) iter.Seq2[Person, error] {
-	return walk(ctx, p.Cursor, options, func(ctx context.Context, cursor string, options []CallOption) (*Page[Person], error) {
+func (s PeopleService) All(ctx context.Context, p PeopleListParams, options ...CallOption) iter.Seq2[KnownPerson, error] {
+	return walk(ctx, p.Cursor, options, func(ctx context.Context, cursor string, options []CallOption) (*Page[KnownPerson], error) {
 		p.Cursor = cursor
 		page, err := s.List(ctx, p, options...)
 		if err != nil {
