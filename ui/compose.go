@@ -1,0 +1,673 @@
+package ui
+
+import (
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"codeberg.org/teapost/teapost/internal/clean"
+	"codeberg.org/teapost/teapost/keymap"
+	"codeberg.org/teapost/teapost/state"
+)
+
+// part is one place of the compose screen that the keys can be in.
+type part int
+
+const (
+	partFrom part = iota
+	partTo
+	partCc
+	partBcc
+	partSubject
+	partBody
+	partFiles
+	partSend
+)
+
+// compose is the screen on which a message is written. What it holds is the truth while it is open: news about the
+// thread never changes a character of it.
+type compose struct {
+	draft   state.Draft
+	texts   map[part]*editor // To, Cc, Bcc, Subject and the body
+	at      part
+	copies  bool // Cc and Bcc are shown
+	from    []state.Address
+	choose  int // the line of the From list, or -1 while it is closed
+	people  completion
+	file    int // the chosen attachment
+	seen    uint64
+	touched bool // something was changed since it was opened
+
+	problem    string // why it was not sent, shown at problemAt
+	problemAt  part
+	askedEmpty bool // the missing subject was asked about
+	entry      state.EntryID
+	entrySeen  bool
+	gone       bool // sent or thrown away: nothing is kept on leaving
+	editing    bool // the text is in another program
+	bodyTop    int  // where the body stood when it was drawn, for clicks
+	bodyLeft   int
+	bodyHeight int
+}
+
+// What the commands of compose answer. Each names its draft: there may be two screens.
+type (
+	composeSendMsg    struct{ draft state.DraftID }
+	composeLaterMsg   struct{ draft state.DraftID }
+	composeDiscardMsg struct{ draft state.DraftID }
+	editorFileMsg     struct {
+		draft state.DraftID
+		path  string
+		err   error
+	}
+	editorDoneMsg struct {
+		draft state.DraftID
+		err   error
+	}
+	editorAdoptedMsg struct {
+		draft state.DraftID
+		text  state.Draft
+		err   error
+	}
+)
+
+// newCompose opens a message that is being written.
+func newCompose(d state.Draft) Screen {
+	c := &compose{draft: d, choose: -1, texts: map[part]*editor{
+		partTo: newField(d.To), partCc: newField(d.Cc), partBcc: newField(d.Bcc), partSubject: newField(d.Subject), partBody: newEditor(d.Body),
+	}}
+	c.copies = c.draft.Cc != "" || c.draft.Bcc != ""
+	switch {
+	case c.texts[partTo].empty():
+		c.at = partTo
+	case c.texts[partSubject].empty():
+		c.at = partSubject
+	default:
+		c.at = partBody
+	}
+	c.seen = c.revs()
+	return c
+}
+
+// DraftID names the message that is being written.
+func (c *compose) DraftID() state.DraftID { return c.draft.ID }
+
+func (c *compose) revs() uint64 {
+	var n uint64
+	for _, e := range c.texts {
+		n += e.rev
+	}
+	return n
+}
+
+// Init finds out who may be in From.
+func (c *compose) Init(f *Frame) tea.Cmd {
+	c.identities(f)
+	return nil
+}
+
+func (c *compose) identities(f *Frame) {
+	c.from = f.Mail.Identities()
+	if c.draft.From == "" && len(c.from) > 0 {
+		c.draft.From = c.from[0].Email
+	}
+}
+
+// Leave is the end of the screen, whoever closed it.
+func (c *compose) Leave(f *Frame) {
+	switch {
+	case c.gone || c.entry != "":
+	case c.blank():
+		if c.touched {
+			f.Mail.DiscardDraft(c.draft.ID)
+		}
+		return
+	case c.touched:
+		f.Flash("Draft kept" + f.Theme.Dot() + "it is among the drafts")
+	}
+	f.Mail.CloseDraft(c.draft.ID)
+}
+
+// blank reports that there is nothing worth keeping.
+func (c *compose) blank() bool {
+	for _, e := range c.texts {
+		if strings.TrimSpace(e.text()) != "" {
+			return false
+		}
+	}
+	return len(c.draft.Files) == 0
+}
+
+// sync hands what was typed to Mail, which has it on disk within a second.
+func (c *compose) sync(f *Frame) {
+	r := c.revs()
+	if r == c.seen {
+		return
+	}
+	c.seen, c.touched = r, true
+	if c.problem != "" && c.at == c.problemAt {
+		c.problem = ""
+	}
+	c.collect(f)
+	f.Mail.EditDraft(c.draft)
+}
+
+// collect brings the draft up to what is on the screen.
+func (c *compose) collect(f *Frame) {
+	d := &c.draft
+	d.To, d.Cc, d.Bcc = c.texts[partTo].text(), c.texts[partCc].text(), c.texts[partBcc].text()
+	d.Subject, d.Body = c.texts[partSubject].text(), c.texts[partBody].text()
+	d.UpdatedAt = f.Now
+	c.adopt(f)
+}
+
+// adopt takes over what only Mail knows of the draft: its attachments and the id of the server's copy.
+func (c *compose) adopt(f *Frame) {
+	if d, ok := f.Mail.Draft(c.draft.ID); ok {
+		if len(d.Files) != len(c.draft.Files) {
+			c.touched = true
+		}
+		c.draft.Files, c.draft.ServerID = d.Files, d.ServerID
+	}
+	c.file = max(min(c.file, len(c.draft.Files)-1), 0)
+	if len(c.draft.Files) == 0 && c.at == partFiles {
+		c.at = partBody
+	}
+}
+
+// Update handles text, pastes, the mouse and the answers of its own commands.
+func (c *compose) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.KeyMsg:
+		if c.entry == "" && !c.editing {
+			c.key(msg, f)
+			c.sync(f)
+		}
+	case tea.MouseMsg:
+		c.mouse(msg)
+	case mailMsg:
+		c.adopt(f)
+		c.settle(f)
+	case composeSendMsg:
+		if msg.draft == c.draft.ID {
+			c.send(time.Time{}, f)
+		}
+	case composeLaterMsg:
+		if msg.draft == c.draft.ID {
+			c.later(f)
+		}
+	case composeDiscardMsg:
+		if msg.draft == c.draft.ID && c.entry == "" {
+			c.gone = true
+			f.Mail.DiscardDraft(c.draft.ID)
+			f.Pop()
+			f.Flash("Draft thrown away")
+		}
+	case editorFileMsg, editorDoneMsg, editorAdoptedMsg:
+		return c, c.editor(msg, f)
+	}
+	return c, nil
+}
+
+// key types into the part that has the keys.
+func (c *compose) key(k tea.KeyMsg, f *Frame) {
+	if !k.Paste && k.String() == copiesKey {
+		c.copies = true
+		if c.at == partCc && !c.texts[partBcc].empty() {
+			c.focus(partBcc)
+		} else {
+			c.focus(partCc)
+		}
+		return
+	}
+	switch c.at {
+	case partFrom:
+		c.fromKey(k)
+	case partFiles:
+		c.filesKey(k, f)
+	case partSend:
+		switch k.String() {
+		case "enter", " ":
+			if !k.Paste {
+				c.send(time.Time{}, f)
+			}
+		case "up":
+			c.step(-1)
+		}
+	case partBody:
+		c.bodyKey(k)
+	default:
+		c.fieldKey(k, f)
+	}
+}
+
+// copiesKey shows Cc and Bcc.
+const copiesKey = "alt+c"
+
+func (c *compose) bodyKey(k tea.KeyMsg) {
+	e := c.texts[partBody]
+	switch {
+	case k.Paste:
+		e.paste(string(k.Runes))
+	case typed(k):
+		e.insert(string(k.Runes))
+	case k.String() == "up" && e.cur.row == 0 && e.line(0).sub(e.cur.col) == 0:
+		c.step(-1)
+	default:
+		e.key(k.String())
+	}
+}
+
+// typed reports that the key is text.
+func typed(k tea.KeyMsg) bool {
+	return (k.Type == tea.KeyRunes || k.Type == tea.KeySpace) && !k.Alt
+}
+
+func (c *compose) fieldKey(k tea.KeyMsg, f *Frame) {
+	e := c.texts[c.at]
+	list := c.at != partSubject
+	switch {
+	case k.Paste && list:
+		e.paste(pastedAddresses(string(k.Runes)))
+		c.people.close()
+		return
+	case k.Paste:
+		e.paste(string(k.Runes))
+		return
+	case typed(k):
+		e.insert(string(k.Runes))
+	default:
+		switch k.String() {
+		case "enter", "ctrl+j":
+			if c.people.wants() {
+				c.people.take(e)
+			} else {
+				c.step(1)
+			}
+			return
+		case "down", "ctrl+n":
+			if c.people.open() {
+				c.people.move(1)
+			} else {
+				c.step(1)
+			}
+			return
+		case "up", "ctrl+p":
+			if c.people.open() {
+				c.people.move(-1)
+			} else {
+				c.step(-1)
+			}
+			return
+		}
+		e.key(k.String())
+	}
+	if list {
+		c.people.look(e, f.Mail)
+	}
+}
+
+func (c *compose) fromKey(k tea.KeyMsg) {
+	if k.Paste {
+		return
+	}
+	name := k.String()
+	if c.choose < 0 {
+		switch name {
+		case "enter", " ", "right":
+			if len(c.from) > 1 {
+				c.choose = c.fromIndex()
+			}
+		case "down", "ctrl+n":
+			c.step(1)
+		}
+		return
+	}
+	switch name {
+	case "down", "ctrl+n", "j":
+		c.choose = (c.choose + 1) % len(c.from)
+	case "up", "ctrl+p", "k":
+		c.choose = (c.choose + len(c.from) - 1) % len(c.from)
+	case "enter", " ":
+		c.takeFrom()
+	}
+}
+
+func (c *compose) fromIndex() int {
+	for i, a := range c.from {
+		if strings.EqualFold(a.Email, c.draft.From) || strings.EqualFold(writtenAddress(a), c.draft.From) {
+			return i
+		}
+	}
+	return 0
+}
+
+// takeFrom makes the chosen identity the sender.
+func (c *compose) takeFrom() {
+	if c.choose >= 0 && c.choose < len(c.from) {
+		if was := c.draft.From; was != c.from[c.choose].Email {
+			c.draft.From = c.from[c.choose].Email
+			c.seen-- // nothing was typed, but there is something to save
+		}
+	}
+	c.choose = -1
+}
+
+func (c *compose) filesKey(k tea.KeyMsg, f *Frame) {
+	if k.Paste {
+		return
+	}
+	switch k.String() {
+	case "left", "h":
+		c.file = max(c.file-1, 0)
+	case "right", "l":
+		c.file = min(c.file+1, len(c.draft.Files)-1)
+	case "backspace", "delete", "x":
+		c.detach(f)
+	case "up":
+		c.step(-1)
+	case "down", "enter":
+		c.step(1)
+	}
+}
+
+func (c *compose) detach(f *Frame) {
+	n := len(c.draft.Files)
+	if n == 0 {
+		f.Flash("There is no attachment to remove")
+		return
+	}
+	i := n - 1
+	if c.at == partFiles {
+		i = min(c.file, n-1)
+	}
+	file := c.draft.Files[i]
+	f.Mail.Detach(c.draft.ID, file.ID)
+	c.touched = true
+	c.adopt(f)
+	f.Flash("Removed " + clean.Filename(file.Name))
+}
+
+// parts are those that tab goes through.
+func (c *compose) parts() []part {
+	out := make([]part, 0, 8)
+	if len(c.from) > 1 {
+		out = append(out, partFrom)
+	}
+	out = append(out, partTo)
+	if c.copies {
+		out = append(out, partCc, partBcc)
+	}
+	out = append(out, partSubject, partBody)
+	if len(c.draft.Files) > 0 {
+		out = append(out, partFiles)
+	}
+	return append(out, partSend)
+}
+
+func (c *compose) step(n int) {
+	ps := c.parts()
+	for i, p := range ps {
+		if p == c.at {
+			c.focus(ps[(i+n+len(ps))%len(ps)])
+			return
+		}
+	}
+	c.focus(ps[0])
+}
+
+func (c *compose) focus(p part) {
+	c.people.close()
+	c.choose = -1
+	if e := c.texts[c.at]; e != nil {
+		e.seal()
+	}
+	c.at = p
+}
+
+// Act does the actions of the compose screen.
+func (c *compose) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
+	if c.entry != "" {
+		// It is on its way to the disk: a second ctrl+d, or anything else, must not begin anew.
+		if a == keymap.Back {
+			f.Flash("Saving the message for sending; this closes by itself")
+		}
+		return c, nil, a != keymap.Quit
+	}
+	if c.editing {
+		return c, nil, a != keymap.Quit
+	}
+	var cmd tea.Cmd
+	switch a {
+	case keymap.Send:
+		c.send(time.Time{}, f)
+	case keymap.SendLater:
+		c.later(f)
+	case keymap.Save:
+		c.collect(f)
+		c.touched = true
+		f.Mail.SaveDraft(c.draft)
+	case keymap.Editor:
+		cmd = c.startEditor(f)
+	case keymap.Attach:
+		f.Dialog(newAttach(c.draft.ID, f))
+	case keymap.RemoveAttachment:
+		c.detach(f)
+	case keymap.Discard:
+		id := c.draft.ID
+		f.Dialog(newConfirmAs("Throw this message away? It cannot be brought back.", "throw it away", func() tea.Msg { return composeDiscardMsg{id} }))
+	case keymap.NextField:
+		switch {
+		case c.choose >= 0:
+			c.takeFrom()
+			c.step(1)
+		case c.people.wants():
+			c.people.take(c.texts[c.at])
+		default:
+			c.step(1)
+		}
+	case keymap.PrevField:
+		c.step(-1)
+	case keymap.EditUndo, keymap.EditRedo:
+		c.undo(a == keymap.EditRedo, f)
+	case keymap.Back:
+		switch {
+		case c.people.open():
+			c.people.close()
+		case c.choose >= 0:
+			c.choose = -1
+		case c.problem != "":
+			c.problem = ""
+		default:
+			f.Pop()
+		}
+	default:
+		return c, nil, false
+	}
+	c.sync(f)
+	return c, cmd, true
+}
+
+func (c *compose) undo(again bool, f *Frame) {
+	e := c.texts[c.at]
+	if e == nil {
+		e = c.texts[partBody]
+	}
+	c.people.close()
+	switch {
+	case again && !e.redoStep():
+		f.Flash("There is nothing to do again")
+	case !again && !e.undoStep():
+		f.Flash("There is nothing to undo here")
+	}
+}
+
+// send checks the message and hands it to the outbox. It happens once, however often the key comes.
+func (c *compose) send(at time.Time, f *Frame) {
+	if c.entry != "" {
+		return
+	}
+	if !c.ready(f) {
+		return
+	}
+	if c.texts[partSubject].empty() && !c.askedEmpty {
+		c.askedEmpty = true
+		c.focus(partSubject)
+		id := c.draft.ID
+		again := tea.Msg(composeSendMsg{id})
+		if !at.IsZero() {
+			again = composeLaterMsg{id}
+		}
+		f.Dialog(newConfirmAs("This message has no subject. Send it without one?", "send it", func() tea.Msg { return again }))
+		return
+	}
+	c.entry = f.Mail.Send(c.draft, state.SendOptions{At: at})
+	c.settle(f)
+}
+
+// later asks for a time, then sends.
+func (c *compose) later(f *Frame) {
+	if c.entry != "" || !c.ready(f) {
+		return
+	}
+	if c.texts[partSubject].empty() && !c.askedEmpty {
+		c.send(f.Now, f)
+		return
+	}
+	f.Dialog(newTimePicker("Send this message", "sends it then", f, func(at time.Time, f *Frame) tea.Cmd {
+		c.send(at, f)
+		return nil
+	}))
+}
+
+// ready collects the message and checks it; a problem is shown at its field, which gets the keys.
+func (c *compose) ready(f *Frame) bool {
+	c.people.close()
+	c.collect(f)
+	c.problem = ""
+	for _, p := range []part{partTo, partCc, partBcc} {
+		if bad, ok := badAddress(c.texts[p].text()); ok {
+			c.fail(p, quoted(bad)+" is not an address. It needs a name, an @ and a domain.")
+			return false
+		}
+	}
+	why := f.Mail.CheckDraft(c.draft)
+	if why == "" {
+		return true
+	}
+	c.fail(c.blame(why), why)
+	return false
+}
+
+// blame finds the field that a problem speaks of.
+func (c *compose) blame(why string) part {
+	w := strings.ToLower(why)
+	if c.texts[partTo].empty() && c.texts[partCc].empty() && c.texts[partBcc].empty() {
+		return partTo
+	}
+	has := func(words ...string) bool {
+		for _, x := range words {
+			if strings.Contains(w, x) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("attach", "file", " mb", "too large") && len(c.draft.Files) > 0:
+		return partFiles
+	case has("subject"):
+		return partSubject
+	case has("bcc") && !c.texts[partBcc].empty():
+		return partBcc
+	case has("cc") && !c.texts[partCc].empty():
+		return partCc
+	case has("from", "sender"):
+		return partFrom
+	case has("text", "body"):
+		return partBody
+	}
+	for _, p := range []part{partTo, partCc, partBcc} {
+		for _, r := range addressParts(c.texts[p].text()) {
+			a := strings.ToLower(strings.TrimSpace(c.texts[p].text()[r[0]:r[1]]))
+			if i := strings.LastIndexByte(a, '<'); i >= 0 {
+				a = strings.Trim(a[i:], "<>")
+			}
+			if a != "" && strings.Contains(w, a) {
+				return p
+			}
+		}
+	}
+	return partTo
+}
+
+func (c *compose) fail(p part, why string) {
+	if p == partCc || p == partBcc {
+		c.copies = true
+	}
+	c.problem, c.problemAt = sentence(clean.Line(why)), p
+	if p == partFrom && len(c.from) < 2 {
+		// It cannot be changed here, so the keys stay where they are.
+		return
+	}
+	c.focus(p)
+}
+
+// settle closes the screen once the message is on disk in the outbox, and keeps the text when it is not.
+func (c *compose) settle(f *Frame) {
+	if c.entry == "" || c.gone {
+		return
+	}
+	e, ok := f.Mail.Entry(c.entry)
+	switch {
+	case !ok && !c.entrySeen:
+	case ok && e.State == state.EntrySaving:
+		c.entrySeen = true
+	case ok && e.State == state.EntryFailed && e.Attempts == 0 && e.Status == 0:
+		f.Mail.Drop(c.entry)
+		c.entry, c.entrySeen = "", false
+		why := clean.Line(e.Why)
+		if why == "" {
+			why = "the disk refused it"
+		}
+		c.problem, c.problemAt = "Not sent: "+strings.TrimSuffix(why, ".")+". Your text is still here.", partSend
+		c.focus(partBody)
+	default:
+		c.gone = true
+		f.Pop()
+	}
+}
+
+// Context is that of the compose screen.
+func (c *compose) Context() keymap.Context { return keymap.InCompose }
+
+// Capturing is true: letters are text here.
+func (c *compose) Capturing() bool { return true }
+
+// Hints are the keys of the bottom line.
+func (c *compose) Hints(f *Frame) []keymap.Action {
+	if c.entry != "" {
+		return nil
+	}
+	out := []keymap.Action{keymap.Send, keymap.SendLater, keymap.Attach, keymap.Editor}
+	switch {
+	case c.at == partFiles:
+		out = []keymap.Action{keymap.RemoveAttachment, keymap.Send, keymap.SendLater, keymap.Attach}
+	case c.at == partBody && len(c.texts[partBody].undo) > 0:
+		out = append(out, keymap.EditUndo)
+	}
+	return append(out, keymap.NextField, keymap.Back, keymap.Discard, keymap.Save, keymap.Palette)
+}
+
+// Every is once a second while the age of the last save is told in seconds.
+func (c *compose) Every(f *Frame) time.Duration {
+	st := f.Mail.DraftStatus(c.draft.ID)
+	if st.At.IsZero() || st.State == state.SaveNone {
+		return 0
+	}
+	if f.Now.Sub(st.At) < time.Minute {
+		return time.Second
+	}
+	return 30 * time.Second
+}

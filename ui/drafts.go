@@ -1,0 +1,292 @@
+package ui
+
+import (
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"codeberg.org/teapost/teapost/internal/cells"
+	"codeberg.org/teapost/teapost/internal/clean"
+	"codeberg.org/teapost/teapost/internal/when"
+	"codeberg.org/teapost/teapost/keymap"
+	"codeberg.org/teapost/teapost/state"
+)
+
+// drafts lists the messages that are being written.
+type drafts struct {
+	sel      state.DraftID
+	index    int
+	top      int
+	selected map[state.DraftID]bool
+	// opening is the draft that is fetched from the server before it can open.
+	opening state.DraftID
+}
+
+func newDrafts() Screen { return &drafts{selected: map[state.DraftID]bool{}} }
+
+// cursor is the chosen draft; it holds to the id.
+func (s *drafts) cursor(list []state.DraftRow) int {
+	for i := range list {
+		if list[i].ID == s.sel {
+			s.index = i
+			return i
+		}
+	}
+	s.index = max(min(s.index, len(list)-1), 0)
+	if len(list) > 0 {
+		s.sel = list[s.index].ID
+	}
+	return s.index
+}
+
+func (s *drafts) move(to int, list []state.DraftRow) {
+	if len(list) > 0 {
+		s.index = max(min(to, len(list)-1), 0)
+		s.sel = list[s.index].ID
+	}
+}
+
+func (s *drafts) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
+	switch msg := msg.(type) {
+	case mailMsg:
+		s.resume(f)
+	case tea.MouseMsg:
+		list := f.Mail.Drafts()
+		i := s.cursor(list)
+		switch msg.Button {
+		case tea.MouseButtonWheelDown:
+			s.move(i+1, list)
+		case tea.MouseButtonWheelUp:
+			s.move(i-1, list)
+		case tea.MouseButtonLeft:
+			if y := s.top + msg.Y; y < len(list) {
+				s.move(y, list)
+			}
+		}
+	}
+	return s, nil
+}
+
+// resume opens the draft that was waited for.
+func (s *drafts) resume(f *Frame) {
+	if s.opening == "" || !f.Focused {
+		return
+	}
+	if d, ok := f.Mail.Draft(s.opening); ok {
+		s.opening = ""
+		f.Ask(openDraftMsg{d})
+	}
+}
+
+func (s *drafts) open(f *Frame, r state.DraftRow) {
+	s.opening = ""
+	if r.Filled {
+		if d, ok := f.Mail.Draft(r.ID); ok {
+			f.Ask(openDraftMsg{d})
+			return
+		}
+	}
+	if f.Mail.OpenDraft(r.ID) {
+		if d, ok := f.Mail.Draft(r.ID); ok {
+			f.Ask(openDraftMsg{d})
+			return
+		}
+		s.opening = r.ID
+		f.Flash("Fetching the draft from the server")
+		return
+	}
+	f.Warn("That draft is gone")
+}
+
+func (s *drafts) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
+	list := f.Mail.Drafts()
+	i := s.cursor(list)
+	h := max(f.Height, 1)
+	switch a {
+	case keymap.Down:
+		s.move(i+1, list)
+	case keymap.Up:
+		s.move(i-1, list)
+	case keymap.Top:
+		s.move(0, list)
+	case keymap.Bottom:
+		s.move(len(list)-1, list)
+	case keymap.PageDown:
+		s.move(i+h, list)
+	case keymap.PageUp:
+		s.move(i-h, list)
+	case keymap.HalfPageDown:
+		s.move(i+max(h/2, 1), list)
+	case keymap.HalfPageUp:
+		s.move(i-max(h/2, 1), list)
+	case keymap.Open:
+		if len(list) > 0 {
+			s.open(f, list[i])
+		}
+	case keymap.Select:
+		if len(list) > 0 {
+			if id := list[i].ID; s.selected[id] {
+				delete(s.selected, id)
+			} else {
+				s.selected[id] = true
+			}
+			s.move(i+1, list)
+		}
+	case keymap.Trash:
+		s.discard(list, i, f)
+	case keymap.Back:
+		if len(s.selected) == 0 {
+			return s, nil, false
+		}
+		clear(s.selected)
+	default:
+		return s, nil, false
+	}
+	return s, nil, true
+}
+
+// discard asks, then throws away the selected drafts, or the one under the cursor.
+func (s *drafts) discard(list []state.DraftRow, i int, f *Frame) {
+	var ids []state.DraftID
+	for _, r := range list {
+		if s.selected[r.ID] {
+			ids = append(ids, r.ID)
+		}
+	}
+	if len(ids) == 0 && len(list) > 0 {
+		ids = append(ids, list[i].ID)
+	}
+	what := ""
+	switch len(ids) {
+	case 0:
+		return
+	case 1:
+		for _, r := range list {
+			if r.ID == ids[0] {
+				what = "the draft " + quoted(r.Subject)
+			}
+		}
+	default:
+		what = itoa(len(ids)) + " drafts"
+	}
+	m := f.Mail
+	clear(s.selected)
+	f.Dialog(newConfirmAs("Throw away "+what+"? This cannot be undone.", "throw away", func() tea.Msg {
+		for _, id := range ids {
+			m.DiscardDraft(id)
+		}
+		return nil
+	}))
+}
+
+// draftMark says in a word or two how safe a draft is, when it is not simply saved.
+func draftMark(r state.DraftRow) (words string, bad bool) {
+	switch r.Status.State {
+	case state.SaveFailed:
+		return "not saved", true
+	case state.SaveUnknown:
+		return "answer lost", true
+	case state.SaveDirty:
+		return "saving", false
+	case state.SaveDisk:
+		return "only here", false
+	}
+	if !r.OnServer {
+		return "only here", false
+	}
+	return "", false
+}
+
+func (s *drafts) View(f *Frame) string {
+	t, w := f.Theme, f.Width
+	list := f.Mail.Drafts()
+	if len(list) == 0 {
+		k := firstKey(f.Keys, keymap.InDrafts, keymap.Compose)
+		line := "  No drafts."
+		if k != "" {
+			line += " " + k + " begins a message."
+		}
+		return "\n" + cells.Truncate(line, w, t.Glyphs.Ellipsis)
+	}
+	cur := s.cursor(list)
+	s.top = keep(s.top, cur, len(list), f.Height)
+	const markW, dateW = 11, 9
+	toW := min(24, max(w/4, 8))
+	restW := max(w-3-toW-1-markW-1-dateW-1, 1)
+	if w < 52 {
+		restW = max(w-3-toW-1-dateW-1, 1)
+	}
+	var rows []string
+	for i := s.top; i < min(s.top+f.Height, len(list)); i++ {
+		r := list[i]
+		on := Style{}
+		var b strings.Builder
+		if i == cur {
+			on = t.Cursor
+			b.WriteString(t.Accent.With(on).Render(t.Glyphs.Bar))
+		} else {
+			b.WriteString(" ")
+		}
+		switch {
+		case s.selected[r.ID]:
+			b.WriteString(t.AccentBold.With(on).Render(t.Glyphs.Selected))
+		case r.Files > 0:
+			b.WriteString(on.Render(cells.Truncate(t.Glyphs.Attachment, 1, "")))
+		default:
+			b.WriteString(on.Render(" "))
+		}
+		b.WriteString(on.Render(" "))
+		if !r.Filled {
+			dots := strings.Repeat(t.Glyphs.Bullet, 3)
+			b.WriteString(t.Faint.With(on).Render(fit(t, dots, toW) + " " + fit(t, dots, restW)))
+			rows = append(rows, b.String())
+			continue
+		}
+		to := strings.TrimRight(strings.TrimSpace(clean.LineMax(r.To, 400)), ",")
+		if to == "" {
+			to = "(nobody yet)"
+		}
+		text := subjectOf(r.Subject)
+		if sn := strings.TrimSpace(clean.LineMax(r.Snippet, 300)); sn != "" {
+			text += t.Dot() + sn
+		}
+		b.WriteString(on.Render(column(t, to, toW) + " " + column(t, text, restW) + " "))
+		if w >= 52 {
+			words, bad := draftMark(r)
+			st := t.Muted
+			if bad {
+				st = t.Warn
+			}
+			b.WriteString(st.With(on).Render(cells.FitLeft(words, markW) + " "))
+		}
+		date := ""
+		if !r.UpdatedAt.IsZero() {
+			date = when.Short(r.UpdatedAt, f.Now)
+		}
+		b.WriteString(t.Muted.With(on).Render(cells.PadLeft(cells.Truncate(date, dateW, ""), dateW)))
+		rows = append(rows, b.String())
+	}
+	return strings.Join(rows, "\n")
+}
+
+func (s *drafts) Context() keymap.Context { return keymap.InDrafts }
+func (s *drafts) Capturing() bool         { return false }
+
+func (s *drafts) Title(f *Frame) string {
+	t := "Drafts"
+	if n := len(f.Mail.Drafts()); n > 0 {
+		t += "  " + itoa(n)
+	}
+	if n := len(s.selected); n > 0 {
+		t += f.Theme.Dot() + itoa(n) + " selected"
+	}
+	return t
+}
+
+func (s *drafts) Hints(f *Frame) []keymap.Action {
+	return []keymap.Action{keymap.Open, keymap.Trash, keymap.Select, keymap.Compose, keymap.Back}
+}
+
+// Every is seldom: only the dates grow old.
+func (s *drafts) Every(f *Frame) time.Duration { return time.Minute }
