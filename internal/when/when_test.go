@@ -179,7 +179,7 @@ func TestRefused(t *testing.T) {
 		"asdf":                   "understand “asdf”",
 		"fri 9 asdf":             "understand “asdf”",
 		"fri mon":                "two days",
-		"fri 9 10":               "10",
+		"fri 9 10":               "two times",
 		"fri 9:00 10:00":         "two times",
 		"tomorrow yesterday":     "past",
 		"last friday":            "past",
