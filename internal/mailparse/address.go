@@ -83,10 +83,13 @@ func closingQuote(s string, i int) int {
 	return 0
 }
 
+// maxComment bounds a comment, so that a field of open parentheses costs no quadratic time.
+const maxComment = 1000
+
 // closingComment returns the index of the parenthesis that ends the comment at i, or 0.
 func closingComment(s string, i int) int {
 	depth := 0
-	for ; i < len(s); i++ {
+	for end := min(len(s), i+maxComment); i < end; i++ {
 		switch s[i] {
 		case '\\':
 			i++
@@ -167,6 +170,9 @@ func parseAddress(s string) Address {
 // bareAddress reads an address without angle brackets, which may have its name beside it.
 func bareAddress(s string) Address {
 	text := cleanName(s)
+	if strings.HasPrefix(text, `"`) && strings.Contains(text, `"@`) {
+		return Address{Email: text}
+	}
 	words := strings.Fields(text)
 	if len(words) == 1 {
 		return Address{Email: text}

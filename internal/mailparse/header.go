@@ -50,7 +50,7 @@ func splitHeader(raw []byte, limit int) (rawHeader, []byte) {
 			raw = rest
 			continue
 		}
-		if bytes.HasPrefix(text, []byte("From ")) || bytes.HasPrefix(text, []byte(">From ")) {
+		if (bytes.HasPrefix(text, fromPrefix) || bytes.HasPrefix(text, []byte(">From "))) && !isFieldLine(text) {
 			raw = rest
 			continue
 		}

@@ -97,9 +97,12 @@ func (m *Mbox) Next() ([]byte, Info, error) {
 		piece, err := m.br.ReadSlice('\n')
 		m.offset += int64(len(piece))
 		if len(piece) > 0 {
-			if lineStart && m.isSeparator(piece, blankBefore || size == 0) {
-				m.from, m.fromAt = bytes.Clone(piece), at
-				break
+			if lineStart && bytes.HasPrefix(piece, fromPrefix) {
+				piece = bytes.Clone(piece) // looking ahead moves the reader's buffer
+				if m.isSeparator(piece, blankBefore || size == 0) {
+					m.from, m.fromAt = piece, at
+					break
+				}
 			}
 			if lineStart {
 				if quoted := bytes.TrimLeft(piece, ">"); len(quoted) < len(piece) && bytes.HasPrefix(quoted, fromPrefix) {
@@ -168,10 +171,10 @@ func (m *Mbox) start() error {
 	}
 }
 
-// isSeparator reports whether line begins a new message. Bodies hold unquoted lines that begin with
+// isSeparator reports whether line, which begins with "From ", begins a new message. Bodies hold unquoted lines that begin with
 // "From " too, so it wants a date, or an address after a blank line, and a header behind it.
 func (m *Mbox) isSeparator(line []byte, blankBefore bool) bool {
-	if !bytes.HasPrefix(line, fromPrefix) || line[len(line)-1] != '\n' {
+	if line[len(line)-1] != '\n' {
 		return false
 	}
 	const look = 1024

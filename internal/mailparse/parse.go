@@ -292,8 +292,8 @@ func (c *collector) attach(p *part, name string) error {
 	c.encryptedPart(p, a)
 	c.msg.Attachments = append(c.msg.Attachments, a)
 	if c.open && a.Index == c.want {
+		// The walk goes on: only at its end it is known whether the message must be repaired and read again.
 		c.found, c.data = true, bytes.Clone(data)
-		return errLimit
 	}
 	return nil
 }

@@ -241,6 +241,15 @@ func isBoundary(line []byte, known map[string]bool) bool {
 // blank line after each of them.
 func repair(h *rawHeader, body []byte) []byte {
 	known := boundaries(body, h)
+	// What stands before the first boundary is shown by nobody, and its long lines stop go-message.
+	for rest := body; len(rest) > 0; {
+		line, after := cutLine(rest)
+		if isBoundary(line, known) {
+			body = rest
+			break
+		}
+		rest = after
+	}
 	out := make([]byte, 0, len(body)+len(body)/32)
 	inHeader := false
 	for len(body) > 0 {
