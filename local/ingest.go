@@ -1,0 +1,631 @@
+package local
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"codeberg.org/teapost/teapost/internal/mailparse"
+)
+
+// IngestOptions says where a message belongs. The zero value is for mail that was found somewhere: read,
+// in the inbox, or in sent when it is from an own address.
+type IngestOptions struct {
+	// ReceivedAt is when the message came. Zero takes it from the message; an instant after the present
+	// counts as the present.
+	ReceivedAt time.Time
+	// Folder is "inbox", "archive", "sent", "spam" or "trash"; empty decides by the sender.
+	Folder string
+	// Labels are names of user labels, made when they are missing.
+	Labels  []string
+	Unread  bool
+	Starred bool
+	Muted   bool
+	// SnoozedUntil snoozes the thread of the message; zero does not.
+	SnoozedUntil time.Time
+	// Arrival says that the message comes just now: it wakes a snoozed thread, brings one back from the
+	// archive or the trash, and skips the inbox when the thread is muted. Otherwise it is old mail, which
+	// never moves a thread that is in the trash or snoozed.
+	Arrival bool
+
+	threadID    int64 // join this thread whatever the headers say
+	outgoing    bool  // sent from here
+	incoming    bool  // also delivered here
+	deliveredTo string
+}
+
+// Item is one message of a batch.
+type Item struct {
+	Raw []byte
+	IngestOptions
+}
+
+// Ingested says what became of one message.
+type Ingested struct {
+	MessageID string // id on the wire, "msg_…"
+	ThreadID  string
+	Duplicate bool     // the same message was there already; nothing was added but labels
+	Problems  []string // what could not be read as it should, in plain words
+
+	message int64
+}
+
+// Ingest adds one message. See IngestBatch.
+func (s *Server) Ingest(ctx context.Context, raw []byte, o IngestOptions) (Ingested, error) {
+	out, err := s.IngestBatch(ctx, []Item{{Raw: raw, IngestOptions: o}})
+	if err != nil {
+		return Ingested{}, err
+	}
+	return out[0], nil
+}
+
+// IngestBatch adds messages in one transaction: all of them, or none when it returns an error. It parses
+// outside the transaction. Messages with the same bytes (line ends aside) are there once; different bytes
+// under one Message-ID are kept both.
+func (s *Server) IngestBatch(ctx context.Context, items []Item) ([]Ingested, error) {
+	prepared := make([]*parsed, len(items))
+	for i, it := range items {
+		p, err := prepare(ctx, it.Raw)
+		if err != nil {
+			return nil, err
+		}
+		prepared[i] = p
+	}
+	out := make([]Ingested, len(items))
+	err := s.write(ctx, func(t *tx) error {
+		for i, p := range prepared {
+			got, err := s.ingest(t, p, items[i].IngestOptions)
+			if err != nil {
+				return err
+			}
+			out[i] = got
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, s.storeError(err)
+	}
+	s.poke(s.changes)
+	return out, nil
+}
+
+// parsed is a message made ready for the transaction that stores it.
+type parsed struct {
+	msg      *mailparse.Message
+	size     int
+	hash     [sha256.Size]byte
+	encoding int
+	data     []byte // the raw message as stored
+	body     []byte // for the table bodies, or nil
+	snippet  string
+	search   [6]string
+}
+
+const (
+	rawPlain   = 0
+	rawDeflate = 1
+
+	// A larger message keeps its texts beside it, so that opening it does not decode its attachments.
+	bodyAside = 256 << 10
+	// What lies behind this much text is not found by searching.
+	searchBytes = 512 << 10
+)
+
+func prepare(ctx context.Context, raw []byte) (*parsed, error) {
+	msg, err := mailparse.Parse(ctx, raw, mailparse.Limits{})
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("the message cannot be read: %w", err)
+	}
+	p := &parsed{msg: msg, size: len(raw), hash: sha256.Sum256(plainLineEnds(raw))}
+	p.encoding, p.data = pack(raw)
+	if len(raw) > bodyAside {
+		var err error
+		if p.body, err = json.Marshal(msg); err != nil {
+			return nil, err
+		}
+		_, p.body = packAlways(p.body)
+	}
+	text := readable(msg)
+	p.snippet = snippet(text)
+	var names []string
+	for _, a := range msg.Attachments {
+		names = append(names, a.Filename)
+	}
+	p.search = [6]string{
+		indexText(clip(msg.Subject, 8<<10)),
+		indexText(addressText(msg.From), addressText(msg.Sender)),
+		indexText(addressText(msg.To), msg.DeliveredTo),
+		indexText(addressText(msg.Cc), addressText(msg.Bcc)),
+		indexText(clip(strings.Join(names, " "), 32<<10)),
+		indexText(clip(text, searchBytes)),
+	}
+	return p, nil
+}
+
+// plainLineEnds makes copies of a message equal that went through programs with other line ends.
+func plainLineEnds(raw []byte) []byte {
+	return bytes.TrimRight(bytes.ReplaceAll(raw, []byte("\r\n"), []byte("\n")), "\n")
+}
+
+func pack(raw []byte) (int, []byte) {
+	if len(raw) < 512 {
+		return rawPlain, raw
+	}
+	if enc, data := packAlways(raw); len(data) < len(raw)*9/10 {
+		return enc, data
+	}
+	return rawPlain, raw
+}
+
+func packAlways(raw []byte) (int, []byte) {
+	var b bytes.Buffer
+	// Writing to a buffer cannot fail, and the level is valid.
+	w, _ := flate.NewWriter(&b, flate.BestSpeed)
+	_, _ = w.Write(raw)
+	_ = w.Close()
+	return rawDeflate, b.Bytes()
+}
+
+func unpack(encoding int, data []byte) ([]byte, error) {
+	if encoding == rawPlain {
+		return data, nil
+	}
+	r := flate.NewReader(bytes.NewReader(data))
+	out, err := io.ReadAll(r)
+	return out, errors.Join(err, r.Close())
+}
+
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}
+
+func addressText(list []mailparse.Address) string {
+	var b strings.Builder
+	for i, a := range list {
+		if i == 2000 {
+			break
+		}
+		b.WriteString(a.Name + " " + a.Email + "\n")
+	}
+	return b.String()
+}
+
+// readable gives the text of a message as a person reads it: the plain text, or the text of its HTML when
+// there is no plain text or only a stub of it.
+func readable(m *mailparse.Message) string {
+	if m.HTML == "" {
+		return m.Text
+	}
+	plain := strings.TrimSpace(m.Text)
+	if len(plain) > 400 {
+		return m.Text
+	}
+	fromHTML := htmlText(m.HTML)
+	if plain == "" || len(fromHTML) > 3*len(plain) || saysUseHTML(plain) {
+		return fromHTML
+	}
+	return m.Text
+}
+
+func saysUseHTML(plain string) bool {
+	l := strings.ToLower(plain)
+	return len(l) < 400 && strings.Contains(l, "html") && (strings.Contains(l, "view") || strings.Contains(l, "display") || strings.Contains(l, "support"))
+}
+
+const snippetRunes = 200
+
+// snippet gives the beginning of a text in one line, without quoted text and control characters.
+func snippet(text string) string {
+	var b strings.Builder
+	n := 0
+	for line := range strings.Lines(clip(text, 64<<10)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, ">") {
+			continue
+		}
+		if line == "--" {
+			break
+		}
+		for field := range strings.FieldsSeq(line) {
+			if n > 0 {
+				b.WriteByte(' ')
+				n++
+			}
+			for _, r := range field {
+				if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != 0x200d {
+					continue
+				}
+				b.WriteRune(r)
+				n++
+			}
+			if n >= snippetRunes {
+				return strings.TrimSpace(b.String())
+			}
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// messageIDHash gives the key of a Message-ID in the table message_ids.
+func messageIDHash(id string) int64 {
+	sum := sha256.Sum256([]byte(bareID(id)))
+	return int64(binary.LittleEndian.Uint64(sum[:8])) //nolint:gosec // any 64 bits will do
+}
+
+func bareID(id string) string { return strings.Trim(strings.TrimSpace(id), "<>") }
+
+// maxReferences bounds how many ids of one message take part in threading.
+const maxReferences = 200
+
+// threadKeys lists the ids that tie a message to its thread.
+func threadKeys(m *mailparse.Message) []int64 {
+	refs := m.References
+	if len(refs) > maxReferences {
+		// The root and the latest say most.
+		refs = append([]string{refs[0]}, refs[len(refs)-maxReferences+1:]...)
+	}
+	seen := map[int64]bool{}
+	var out []int64
+	for _, id := range append(append([]string{m.MessageID}, refs...), m.InReplyTo) {
+		if bareID(id) == "" {
+			continue
+		}
+		if h := messageIDHash(id); !seen[h] {
+			seen[h] = true
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+func (s *Server) ingest(t *tx, p *parsed, o IngestOptions) (Ingested, error) {
+	m := p.msg
+	var have, haveThread int64
+	err := t.row("SELECT id, thread_id FROM messages WHERE hash = ?", []any{p.hash[:]}, &have, &haveThread)
+	switch {
+	case err == nil:
+		if err := t.addLabels(haveThread, o.Labels); err != nil {
+			return Ingested{}, err
+		}
+		return Ingested{MessageID: wireID("msg", have), ThreadID: wireID("thr", haveThread), Duplicate: true, message: have}, nil
+	case !errors.Is(err, sql.ErrNoRows):
+		return Ingested{}, err
+	}
+
+	from := mailparse.Address{}
+	if len(m.From) > 0 {
+		from = m.From[0]
+	} else if len(m.Sender) > 0 {
+		from = m.Sender[0]
+	}
+	if o.outgoing || (s.own[strings.ToLower(from.Email)] && !o.Arrival && (o.Folder == "" || o.Folder == "sent" || o.Folder == "archive")) {
+		o.outgoing = true
+		if o.Folder == "" {
+			o.Folder = "sent"
+		}
+	} else {
+		o.incoming = true
+		if o.Folder == "" {
+			o.Folder = "inbox"
+		}
+		if o.Folder == "sent" {
+			o.outgoing, o.incoming = true, false
+		}
+	}
+	received := p.receivedAt(o.ReceivedAt, t.now)
+	delivered := o.deliveredTo
+	if delivered == "" && o.incoming {
+		delivered = s.deliveredTo(m)
+	}
+
+	thread, created, err := t.findThread(m, o.threadID, received, from)
+	if err != nil {
+		return Ingested{}, err
+	}
+	messageID := bareID(m.MessageID)
+	id, err := t.insert(`INSERT INTO messages(thread_id, message_id, hash, received_at, subject, from_name, from_email,
+		snippet, unread, outgoing, incoming, size, attachments, delivered_to) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		thread, messageID, p.hash[:], received, oneLine(m.Subject), from.Name, from.Email,
+		p.snippet, o.Unread, o.outgoing, o.incoming, p.size, len(m.Attachments), nullText(delivered))
+	if err != nil {
+		return Ingested{}, err
+	}
+	if err := t.exec("INSERT INTO raws(message_id, encoding, data) VALUES(?,?,?)", id, p.encoding, p.data); err != nil {
+		return Ingested{}, err
+	}
+	if p.body != nil {
+		if err := t.exec("INSERT INTO bodies(message_id, parsed) VALUES(?,?)", id, p.body); err != nil {
+			return Ingested{}, err
+		}
+	}
+	for _, a := range m.Attachments {
+		err := t.exec(`INSERT INTO attachments(message_id, position, filename, content_type, size, inline, content_id)
+			VALUES(?,?,?,?,?,?,?)`, id, a.Index, a.Filename, a.ContentType, a.Size, a.Inline, a.ContentID)
+		if err != nil {
+			return Ingested{}, err
+		}
+	}
+	err = t.exec("INSERT INTO mail_search(rowid, subject, sender, recipients, copies, files, body) VALUES(?,?,?,?,?,?,?)",
+		id, p.search[0], p.search[1], p.search[2], p.search[3], p.search[4], p.search[5])
+	if err != nil {
+		return Ingested{}, err
+	}
+	if err := t.placeMessage(thread, created, received, delivered, o); err != nil {
+		return Ingested{}, err
+	}
+	if err := t.addLabels(thread, o.Labels); err != nil {
+		return Ingested{}, err
+	}
+	if err := s.rememberPeople(t, thread, received, m); err != nil {
+		return Ingested{}, err
+	}
+	return Ingested{MessageID: wireID("msg", id), ThreadID: wireID("thr", thread), Problems: m.Problems, message: id}, nil
+}
+
+func (p *parsed) receivedAt(given time.Time, now int64) int64 {
+	at := given
+	for _, t := range []time.Time{p.msg.Received, p.msg.Date} {
+		if at.IsZero() && !t.IsZero() && t.Year() >= 1971 {
+			at = t
+		}
+	}
+	if at.IsZero() {
+		return now
+	}
+	// A date in the future would stay on top of the list for ever.
+	return min(at.UnixMilli(), now)
+}
+
+func (s *Server) deliveredTo(m *mailparse.Message) string {
+	for _, list := range [][]mailparse.Address{{{Email: m.DeliveredTo}}, m.To, m.Cc, m.Bcc} {
+		for _, a := range list {
+			if e := strings.ToLower(a.Email); s.own[e] {
+				return e
+			}
+		}
+	}
+	return ""
+}
+
+// findThread finds the thread of a message, joining threads that the message shows to be one, or makes it.
+func (t *tx) findThread(m *mailparse.Message, forced, received int64, from mailparse.Address) (id int64, created bool, err error) {
+	keys := threadKeys(m)
+	var found []int64
+	add := func(n int64) {
+		for _, f := range found {
+			if f == n {
+				return
+			}
+		}
+		found = append(found, n)
+	}
+	if forced != 0 {
+		add(forced)
+	}
+	var fresh []int64
+	for _, k := range keys {
+		var n int64
+		err := t.row("SELECT thread_id FROM message_ids WHERE hash = ?", []any{k}, &n)
+		switch {
+		case err == nil:
+			add(n)
+		case errors.Is(err, sql.ErrNoRows):
+			fresh = append(fresh, k)
+		default:
+			return 0, false, err
+		}
+	}
+	if len(found) == 0 {
+		subject := oneLine(m.Subject)
+		id, err = t.insert(`INSERT INTO threads(subject, sort_subject, sort_sender, first_at, last_at) VALUES(?,?,?,?,?)`,
+			subject, sortSubject(subject), sortSender(from), received, received)
+		if err != nil {
+			return 0, false, err
+		}
+		created = true
+	} else {
+		id = found[0]
+		for _, n := range found[1:] {
+			if id, err = t.mergeThreads(id, n); err != nil {
+				return 0, false, err
+			}
+		}
+	}
+	for _, k := range fresh {
+		if err := t.exec("INSERT INTO message_ids(hash, thread_id) VALUES(?,?)", k, id); err != nil {
+			return 0, false, err
+		}
+	}
+	return id, created, nil
+}
+
+func sortSubject(subject string) string {
+	f := strings.TrimSpace(fold(subject))
+	for {
+		rest, ok := "", false
+		for _, p := range []string{"re:", "fwd:", "fw:", "aw:", "sv:", "wg:"} {
+			if r, found := strings.CutPrefix(f, p); found {
+				rest, ok = strings.TrimSpace(r), true
+				break
+			}
+		}
+		if !ok {
+			return clip(f, 200)
+		}
+		f = rest
+	}
+}
+
+func sortSender(a mailparse.Address) string {
+	if a.Name != "" {
+		return clip(fold(a.Name), 200)
+	}
+	return clip(fold(a.Email), 200)
+}
+
+func oneLine(s string) string {
+	if !strings.ContainsAny(s, "\r\n") {
+		return s
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+func nullText(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// placeMessage counts a new message into its thread and moves the thread where the message belongs.
+func (t *tx) placeMessage(thread int64, created bool, received int64, delivered string, o IngestOptions) error {
+	th, err := t.thread(thread)
+	if err != nil {
+		return err
+	}
+	th.messages++
+	if o.Unread {
+		th.unread++
+	}
+	if o.incoming {
+		th.incoming++
+	}
+	if o.outgoing {
+		th.outgoing++
+	}
+	th.lastAt = max(th.lastAt, received)
+	th.firstAt = min(th.firstAt, received)
+	if delivered != "" {
+		th.deliveredTo = sql.NullString{String: delivered, Valid: true}
+	}
+	th.starred = th.starred || o.Starred
+	th.muted = th.muted || o.Muted
+	switch {
+	case o.Arrival && !created:
+		if th.spam {
+			break
+		}
+		th.trashed = false
+		if th.muted {
+			th.inbox = false
+			break
+		}
+		th.inbox = true
+		if th.snoozedUntil.Valid {
+			th.snoozedUntil = sql.NullInt64{}
+			th.wokeAt = t.now
+		}
+	case created:
+		th.inbox = o.Folder == "inbox"
+		th.spam = o.Folder == "spam"
+		th.trashed = o.Folder == "trash" || o.Folder == "bin"
+	case o.Folder == "inbox":
+		th.inbox, th.spam, th.trashed = true, false, false
+	case o.outgoing:
+		// An own answer does not move its thread.
+	case o.Folder == "archive":
+		th.spam, th.trashed = false, false
+	}
+	if !o.SnoozedUntil.IsZero() {
+		th.inbox = true
+		th.snoozedUntil = sql.NullInt64{Int64: o.SnoozedUntil.UnixMilli(), Valid: true}
+	}
+	return t.saveThread(th)
+}
+
+// addLabels puts user labels on a thread, making those that are missing.
+func (t *tx) addLabels(thread int64, names []string) error {
+	for _, name := range names {
+		name = oneLine(strings.TrimSpace(name))
+		if name == "" {
+			continue
+		}
+		id, err := t.labelByName(name)
+		if err != nil {
+			return err
+		}
+		if err := t.exec("INSERT OR IGNORE INTO thread_labels(thread_id, label_id) VALUES(?,?)", thread, id); err != nil {
+			return err
+		}
+		t.dirty[thread] = true
+	}
+	return nil
+}
+
+func (t *tx) labelByName(name string) (int64, error) {
+	var id int64
+	err := t.row("SELECT id FROM labels WHERE folded = ?", []any{fold(name)}, &id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return t.insert("INSERT INTO labels(name, folded, created_at, updated_at) VALUES(?,?,?,?)", name, fold(name), t.now, t.now)
+	}
+	return id, err
+}
+
+// maxPeople bounds how many addresses of one message are remembered.
+const maxPeople = 100
+
+func (s *Server) rememberPeople(t *tx, thread, at int64, m *mailparse.Message) error {
+	n := 0
+	seen := map[string]bool{}
+	for _, list := range [][]mailparse.Address{m.From, m.ReplyTo, m.To, m.Cc, m.Bcc} {
+		for _, a := range list {
+			email := strings.ToLower(a.Email)
+			if n == maxPeople || seen[email] || s.own[email] || !validAddress(a.Email) {
+				continue
+			}
+			seen[email] = true
+			n++
+			if err := t.rememberPerson(thread, at, email, a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *tx) rememberPerson(thread, at int64, email string, a mailparse.Address) error {
+	var id, nameAt, lastAt int64
+	var name string
+	given := strings.TrimSpace(oneLine(a.Name))
+	err := t.row("SELECT id, name, name_at, last_at FROM people WHERE email = ?", []any{email}, &id, &name, &nameAt, &lastAt)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		id, err = t.insert(`INSERT INTO people(email, display, name, name_at, folded, last_at, created_at) VALUES(?,?,?,?,?,?,?)`,
+			email, a.Email, given, at, fold(given+" "+email), at, t.now)
+		if err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	default:
+		if given != "" && (name == "" || at > nameAt) {
+			name, nameAt = given, at
+		}
+		err := t.exec("UPDATE people SET name = ?, name_at = ?, folded = ?, last_at = ? WHERE id = ?",
+			name, nameAt, fold(name+" "+email), max(lastAt, at), id)
+		if err != nil {
+			return err
+		}
+	}
+	return t.exec("INSERT OR IGNORE INTO participants(person_id, thread_id) VALUES(?,?)", id, thread)
+}

@@ -1,0 +1,318 @@
+package local
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"codeberg.org/teapost/teapost/internal/mailparse"
+)
+
+const (
+	// A laptop sleeps, and timers with it: the clock is looked at this often while something will be due.
+	longestWait = 30 * time.Second
+	// How often the file is looked at for what another process wrote.
+	watchEvery = time.Second
+)
+
+// schedule runs what is due and notices what other processes write, until ctx ends.
+func (s *Server) schedule(ctx context.Context) {
+	watch := time.NewTicker(watchEvery)
+	defer watch.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	seen := s.fileState()
+	version := s.dataVersion(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-watch.C:
+			now := s.fileState()
+			if now == seen {
+				continue
+			}
+			seen = now
+			v := s.dataVersion(ctx)
+			if v == version {
+				continue
+			}
+			version = v
+			s.poke(s.changes)
+		case <-s.wake:
+		case <-timer.C:
+		}
+		wait := longestWait
+		if s.schedules.Load() {
+			if err := s.runDue(ctx); err != nil && ctx.Err() == nil {
+				s.log.Error("what is due could not run", "error", err)
+			} else if next, ok := s.nextDue(ctx); ok {
+				wait = min(longestWait, max(0, next.Sub(s.now())))
+			}
+		}
+		timer.Reset(wait)
+	}
+}
+
+type fileState struct {
+	size     int64
+	modified time.Time
+}
+
+// fileState tells cheaply whether anybody wrote.
+func (s *Server) fileState() fileState {
+	fi, err := os.Stat(s.path + "-wal")
+	if err != nil {
+		return fileState{}
+	}
+	return fileState{fi.Size(), fi.ModTime()}
+}
+
+// dataVersion changes when another connection than our writer wrote to the file.
+func (s *Server) dataVersion(ctx context.Context) int64 {
+	var v int64
+	if err := s.writer.QueryRowContext(ctx, "PRAGMA data_version").Scan(&v); err != nil {
+		return -1
+	}
+	return v
+}
+
+func (s *Server) nextDue(ctx context.Context) (time.Time, bool) {
+	var at sql.NullInt64
+	err := s.reader.QueryRowContext(ctx, `SELECT min(at) FROM (
+		SELECT min(snoozed_until) AS at FROM threads WHERE snoozed_until IS NOT NULL
+		UNION ALL SELECT min(due_at) FROM emails WHERE status IN ('queued', 'scheduled')
+		UNION ALL SELECT min(due_at) FROM arrivals)`).Scan(&at)
+	if err != nil || !at.Valid {
+		return time.Time{}, false
+	}
+	return time.UnixMilli(at.Int64), true
+}
+
+// runDue wakes snoozed threads, sends what is due and takes in what arrives by now. Each job is claimed and
+// done in one transaction, so running it from several places does it once.
+func (s *Server) runDue(ctx context.Context) error {
+	changed, err := s.wakeDue(ctx)
+	for err == nil {
+		var some bool
+		if some, err = s.sendNext(ctx); !some {
+			break
+		}
+		changed = true
+	}
+	for err == nil {
+		var some bool
+		if some, err = s.arriveNext(ctx); !some {
+			break
+		}
+		changed = true
+	}
+	if changed {
+		s.poke(s.changes)
+	}
+	return err
+}
+
+func (s *Server) due(ctx context.Context, query string) (int64, bool, error) {
+	var id int64
+	err := s.reader.QueryRowContext(ctx, query, s.now().UnixMilli()).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	return id, err == nil, err
+}
+
+func (s *Server) wakeDue(ctx context.Context) (bool, error) {
+	const query = "SELECT id FROM threads WHERE snoozed_until <= ? ORDER BY snoozed_until LIMIT 1000"
+	if _, some, err := s.due(ctx, query); err != nil || !some {
+		return false, err
+	}
+	woke := false
+	err := s.write(ctx, func(t *tx) error {
+		ids, err := t.ids(query, t.now)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			th, err := t.thread(id)
+			if err != nil {
+				return err
+			}
+			th.inbox = true
+			// It comes back on top of the inbox, in the order of the wake-ups.
+			th.wokeAt = min(th.snoozedUntil.Int64, t.now)
+			if !th.trashed && !th.spam {
+				woke = true
+			}
+			th.snoozedUntil = sql.NullInt64{}
+			if err := t.saveThread(th); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return woke && err == nil, err
+}
+
+// dueEmail is a message that is to go out.
+type dueEmail struct {
+	id        int64
+	from      string
+	subject   string
+	messageID string
+	thread    sql.NullInt64
+	draft     sql.NullInt64
+	raw       []byte
+}
+
+const dueQuery = "SELECT id FROM emails WHERE status IN ('queued', 'scheduled') AND due_at <= ? ORDER BY due_at, id LIMIT 1"
+
+// sendNext delivers the email that is due longest; some is false when none is.
+func (s *Server) sendNext(ctx context.Context) (some bool, err error) {
+	id, some, err := s.due(ctx, dueQuery)
+	if err != nil || !some {
+		return false, err
+	}
+	// What can be read and computed is done before the lock is taken.
+	e := dueEmail{id: id}
+	var subject sql.NullString
+	err = s.reader.QueryRowContext(ctx, "SELECT from_address, subject, message_id, thread_id, draft_id, raw FROM emails WHERE id = ?", id).
+		Scan(&e.from, &subject, &e.messageID, &e.thread, &e.draft, &e.raw)
+	if err != nil {
+		return false, err
+	}
+	e.subject = subject.String
+	p, err := prepare(ctx, e.raw)
+	if err != nil {
+		return false, err
+	}
+	return true, s.write(ctx, func(t *tx) error {
+		var raw []byte
+		err := t.row("SELECT raw FROM emails WHERE id = ? AND status IN ('queued', 'scheduled') AND due_at <= ?", []any{id, t.now}, &raw)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil // cancelled, moved or taken by another process in between
+		}
+		if err != nil {
+			return err
+		}
+		if string(raw) != string(e.raw) {
+			return nil // changed in between: the next round takes the new text
+		}
+		return s.deliverHere(t, &e, p)
+	})
+}
+
+// deliverHere puts the message into sent, and into the inbox when it is for the mailbox itself.
+func (s *Server) deliverHere(t *tx, e *dueEmail, p *parsed) error {
+	type recipient struct {
+		position int64
+		email    string
+	}
+	var all []recipient
+	st, err := t.prepare("SELECT position, email FROM email_recipients WHERE email_id = ? ORDER BY position")
+	if err != nil {
+		return err
+	}
+	rows, err := st.QueryContext(t.ctx, e.id)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r recipient
+		if err := rows.Scan(&r.position, &r.email); err != nil {
+			return err
+		}
+		all = append(all, r)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	o := IngestOptions{ReceivedAt: time.UnixMilli(t.now), Folder: "sent", outgoing: true}
+	sent := Sent{
+		EmailID: wireID("eml", e.id), From: e.from, Subject: e.subject, MessageID: e.messageID,
+		References: p.msg.References, SentAt: time.UnixMilli(t.now), Raw: withoutBcc(e.raw),
+	}
+	reached := map[string]bool{}
+	for _, r := range all {
+		sent.To = append(sent.To, r.email)
+		if lower := strings.ToLower(r.email); s.own[lower] {
+			reached[lower] = true
+			if !o.incoming {
+				o.incoming, o.Arrival, o.Unread, o.Folder, o.deliveredTo = true, true, true, "inbox", lower
+			}
+		}
+	}
+	if s.relay == nil && s.reply != nil {
+		for _, in := range s.reply(sent) {
+			reached[strings.ToLower(in.From)] = true
+			if err := t.exec("INSERT INTO arrivals(due_at, raw) VALUES(?,?)", in.At.UnixMilli(), in.Raw); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range all {
+		if reached[strings.ToLower(r.email)] {
+			err := t.exec("UPDATE email_recipients SET status = 'delivered', delivered_at = ? WHERE email_id = ? AND position = ?", t.now, e.id, r.position)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if e.thread.Valid {
+		id, err := t.resolve(e.thread.Int64)
+		if err != nil {
+			return err
+		}
+		if _, err := t.thread(id); err == nil {
+			o.threadID = id
+		} else if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+	}
+	in, err := s.ingest(t, p, o)
+	if err != nil {
+		return err
+	}
+	thread, _ := parseID("thr", in.ThreadID)
+	if e.draft.Valid {
+		if err := t.exec("DELETE FROM drafts WHERE id = ?", e.draft.Int64); err != nil {
+			return err
+		}
+	}
+	return t.exec(`UPDATE emails SET status = 'sent', transport = 'test', attempts = attempts + 1, sent_at = ?, thread_id = ?,
+		raw = NULL, request = NULL WHERE id = ?`, t.now, thread, e.id)
+}
+
+// arriveNext takes in the mail that is due longest; some is false when none is.
+func (s *Server) arriveNext(ctx context.Context) (some bool, err error) {
+	id, some, err := s.due(ctx, "SELECT id FROM arrivals WHERE due_at <= ? ORDER BY due_at, id LIMIT 1")
+	if err != nil || !some {
+		return false, err
+	}
+	var raw []byte
+	if err := s.reader.QueryRowContext(ctx, "SELECT raw FROM arrivals WHERE id = ?", id).Scan(&raw); err != nil {
+		if errors.Is(err, sql.ErrNoRows) {
+			return true, nil // another process was faster
+		}
+		return false, err
+	}
+	p, err := prepare(ctx, raw)
+	if err != nil && !errors.Is(err, mailparse.ErrEmpty) {
+		return false, err
+	}
+	return true, s.write(ctx, func(t *tx) error {
+		res, err := t.result("DELETE FROM arrivals WHERE id = ?", id)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 || p == nil {
+			return err
+		}
+		_, err = s.ingest(t, p, IngestOptions{ReceivedAt: time.UnixMilli(t.now), Folder: "inbox", Unread: true, Arrival: true})
+		return err
+	})
+}

@@ -1,0 +1,217 @@
+package local
+
+// migrations holds one script a version of the file format, in order. A published script never changes.
+var migrations = []string{`
+CREATE TABLE meta(
+	key TEXT PRIMARY KEY,
+	value TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE threads(
+	id INTEGER PRIMARY KEY AUTOINCREMENT,
+	subject TEXT NOT NULL,
+	sort_subject TEXT NOT NULL,
+	sort_sender TEXT NOT NULL,
+	first_at INTEGER NOT NULL,
+	last_at INTEGER NOT NULL,
+	woke_at INTEGER NOT NULL DEFAULT 0,
+	messages INTEGER NOT NULL DEFAULT 0,
+	unread INTEGER NOT NULL DEFAULT 0,
+	incoming INTEGER NOT NULL DEFAULT 0,
+	outgoing INTEGER NOT NULL DEFAULT 0,
+	inbox INTEGER NOT NULL DEFAULT 0,
+	starred INTEGER NOT NULL DEFAULT 0,
+	spam INTEGER NOT NULL DEFAULT 0,
+	trashed INTEGER NOT NULL DEFAULT 0,
+	muted INTEGER NOT NULL DEFAULT 0,
+	snoozed_until INTEGER,
+	delivered_to TEXT
+);
+CREATE INDEX threads_snoozed ON threads(snoozed_until) WHERE snoozed_until IS NOT NULL;
+CREATE INDEX threads_inbox_address ON threads(delivered_to) WHERE inbox = 1;
+
+CREATE TABLE thread_aliases(
+	old_id INTEGER PRIMARY KEY,
+	id INTEGER NOT NULL
+);
+CREATE INDEX thread_aliases_id ON thread_aliases(id);
+
+-- One row for each folder and label in which a thread is listed.
+CREATE TABLE places(
+	place INTEGER NOT NULL,
+	sort_at INTEGER NOT NULL,
+	thread_id INTEGER NOT NULL,
+	unread INTEGER NOT NULL,
+	PRIMARY KEY(place, sort_at, thread_id)
+) WITHOUT ROWID;
+CREATE INDEX places_thread ON places(thread_id, place);
+
+CREATE TABLE place_counts(
+	place INTEGER PRIMARY KEY,
+	count INTEGER NOT NULL,
+	unread INTEGER NOT NULL
+);
+
+CREATE TABLE messages(
+	id INTEGER PRIMARY KEY AUTOINCREMENT,
+	thread_id INTEGER NOT NULL,
+	message_id TEXT NOT NULL,
+	hash BLOB NOT NULL,
+	received_at INTEGER NOT NULL,
+	subject TEXT NOT NULL,
+	from_name TEXT NOT NULL,
+	from_email TEXT NOT NULL,
+	snippet TEXT NOT NULL,
+	unread INTEGER NOT NULL,
+	outgoing INTEGER NOT NULL,
+	incoming INTEGER NOT NULL,
+	size INTEGER NOT NULL,
+	attachments INTEGER NOT NULL,
+	delivered_to TEXT
+);
+CREATE INDEX messages_thread ON messages(thread_id, received_at, id);
+CREATE INDEX messages_message_id ON messages(message_id) WHERE message_id <> '';
+CREATE UNIQUE INDEX messages_hash ON messages(hash);
+
+CREATE TABLE raws(
+	message_id INTEGER PRIMARY KEY,
+	encoding INTEGER NOT NULL,
+	data BLOB NOT NULL
+);
+
+-- The texts of messages that are too large to be parsed each time they are read.
+CREATE TABLE bodies(
+	message_id INTEGER PRIMARY KEY,
+	parsed BLOB NOT NULL
+);
+
+CREATE TABLE attachments(
+	message_id INTEGER NOT NULL,
+	position INTEGER NOT NULL,
+	filename TEXT NOT NULL,
+	content_type TEXT NOT NULL,
+	size INTEGER NOT NULL,
+	inline INTEGER NOT NULL,
+	content_id TEXT NOT NULL,
+	PRIMARY KEY(message_id, position)
+) WITHOUT ROWID;
+
+-- Every Message-ID that a thread holds or refers to, as a 64-bit hash.
+CREATE TABLE message_ids(
+	hash INTEGER PRIMARY KEY,
+	thread_id INTEGER NOT NULL
+);
+CREATE INDEX message_ids_thread ON message_ids(thread_id);
+
+CREATE TABLE labels(
+	id INTEGER PRIMARY KEY AUTOINCREMENT,
+	name TEXT NOT NULL,
+	folded TEXT NOT NULL UNIQUE,
+	background TEXT,
+	foreground TEXT,
+	ai_instructions TEXT,
+	ai_enabled INTEGER NOT NULL DEFAULT 0,
+	created_at INTEGER NOT NULL,
+	updated_at INTEGER NOT NULL
+);
+CREATE TABLE thread_labels(
+	thread_id INTEGER NOT NULL,
+	label_id INTEGER NOT NULL,
+	PRIMARY KEY(thread_id, label_id)
+) WITHOUT ROWID;
+CREATE INDEX thread_labels_label ON thread_labels(label_id);
+
+CREATE TABLE people(
+	id INTEGER PRIMARY KEY AUTOINCREMENT,
+	email TEXT NOT NULL UNIQUE,
+	display TEXT NOT NULL,
+	name TEXT NOT NULL,
+	name_at INTEGER NOT NULL,
+	folded TEXT NOT NULL,
+	last_at INTEGER NOT NULL,
+	created_at INTEGER NOT NULL
+);
+CREATE INDEX people_recent ON people(last_at, id);
+CREATE TABLE participants(
+	person_id INTEGER NOT NULL,
+	thread_id INTEGER NOT NULL,
+	PRIMARY KEY(person_id, thread_id)
+) WITHOUT ROWID;
+CREATE INDEX participants_thread ON participants(thread_id);
+
+CREATE TABLE drafts(
+	id INTEGER PRIMARY KEY AUTOINCREMENT,
+	recipients TEXT NOT NULL,
+	subject TEXT NOT NULL,
+	html TEXT NOT NULL,
+	from_address TEXT,
+	thread_id INTEGER,
+	forward_of INTEGER,
+	folded TEXT NOT NULL,
+	created_at INTEGER NOT NULL,
+	updated_at INTEGER NOT NULL
+);
+CREATE INDEX drafts_updated ON drafts(updated_at, id);
+CREATE INDEX drafts_thread ON drafts(thread_id) WHERE thread_id IS NOT NULL;
+
+CREATE TABLE emails(
+	id INTEGER PRIMARY KEY AUTOINCREMENT,
+	status TEXT NOT NULL,
+	from_address TEXT NOT NULL,
+	subject TEXT,
+	message_id TEXT NOT NULL,
+	thread_id INTEGER,
+	transport TEXT,
+	attempts INTEGER NOT NULL DEFAULT 0,
+	last_error TEXT,
+	scheduled_at INTEGER,
+	cancellable_until INTEGER,
+	due_at INTEGER NOT NULL,
+	sent_at INTEGER,
+	tags TEXT NOT NULL,
+	stream TEXT NOT NULL,
+	draft_id INTEGER,
+	request BLOB,
+	raw BLOB,
+	created_at INTEGER NOT NULL
+);
+CREATE INDEX emails_due ON emails(due_at) WHERE status IN ('queued', 'scheduled');
+CREATE INDEX emails_sending ON emails(id) WHERE status = 'sending';
+CREATE INDEX emails_thread ON emails(thread_id) WHERE thread_id IS NOT NULL;
+
+-- Mail that comes at a later time: answers of the people of the sample.
+CREATE TABLE arrivals(
+	id INTEGER PRIMARY KEY AUTOINCREMENT,
+	due_at INTEGER NOT NULL,
+	raw BLOB NOT NULL
+);
+CREATE INDEX arrivals_due ON arrivals(due_at);
+
+CREATE TABLE email_recipients(
+	email_id INTEGER NOT NULL,
+	position INTEGER NOT NULL,
+	kind TEXT NOT NULL,
+	email TEXT NOT NULL,
+	name TEXT NOT NULL,
+	status TEXT NOT NULL,
+	error TEXT,
+	delivered_at INTEGER,
+	PRIMARY KEY(email_id, position)
+) WITHOUT ROWID;
+
+CREATE TABLE idempotency(
+	scope TEXT NOT NULL,
+	key TEXT NOT NULL,
+	fingerprint BLOB NOT NULL,
+	email_id INTEGER NOT NULL,
+	created_at INTEGER NOT NULL,
+	PRIMARY KEY(scope, key)
+) WITHOUT ROWID;
+
+-- The texts are folded by this program (see fold.go), so that the tokenizer only splits at blanks.
+CREATE VIRTUAL TABLE mail_search USING fts5(
+	subject, sender, recipients, copies, files, body,
+	content='', contentless_delete=1, prefix='2 3',
+	tokenize="unicode61 remove_diacritics 0 categories 'L* N* Co Mn Mc'"
+);
+`}
