@@ -68,6 +68,7 @@ const (
 	Discard          Action = "discard"
 	NextField        Action = "next-field"
 	PrevField        Action = "previous-field"
+	Copies           Action = "copies"
 	EditUndo         Action = "edit-undo"
 	EditRedo         Action = "edit-redo"
 
@@ -254,6 +255,7 @@ var table = []Info{
 	{Discard, []Context{InCompose}, groupCompose, "discard", "Throw the draft away, after a question"},
 	{NextField, []Context{InCompose}, groupCompose, "next", "Next field"},
 	{PrevField, []Context{InCompose}, groupCompose, "previous", "Previous field"},
+	{Copies, []Context{InCompose}, groupCompose, "Cc/Bcc", "Show Cc and Bcc"},
 	{EditUndo, []Context{InCompose}, groupCompose, "undo typing", "Undo the last change to the text"},
 	{EditRedo, []Context{InCompose}, groupCompose, "redo typing", "Do again what was undone in the text"},
 
@@ -292,7 +294,7 @@ var table = []Info{
 	{Palette, append([]Context{InGlobal}, InCompose), groupProgram, "commands", "Find an action by its name"},
 	{Help, []Context{InGlobal}, groupProgram, "keys", "Show the keys"},
 	{Redraw, []Context{InGlobal}, groupProgram, "redraw", "Draw the screen again"},
-	{Suspend, []Context{InGlobal}, groupProgram, "suspend", "Suspend the program; fg brings it back"},
+	{Suspend, anywhere, groupProgram, "suspend", "Suspend the program; fg brings it back"},
 	{Quit, append(append([]Context{}, anywhere...), InFolders, InThreads), groupProgram, "quit", "Quit"},
 }
 

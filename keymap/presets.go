@@ -42,11 +42,12 @@ func listMoves() map[Action][]string {
 
 func pickMoves() map[Action][]string {
 	return map[Action][]string{
-		Down:   keys("down", "ctrl+n"),
-		Up:     keys("up", "ctrl+p"),
-		Accept: keys("enter"),
-		Back:   keys("esc"),
-		Quit:   keys("ctrl+c"),
+		Down:    keys("down", "ctrl+n"),
+		Up:      keys("up", "ctrl+p"),
+		Accept:  keys("enter"),
+		Back:    keys("esc"),
+		Suspend: keys("ctrl+z"),
+		Quit:    keys("ctrl+c"),
 	}
 }
 
@@ -151,10 +152,12 @@ func defaultPreset() bindings {
 			Discard:          keys("alt+k"),
 			NextField:        keys("tab"),
 			PrevField:        keys("shift+tab"),
-			EditUndo:         keys("ctrl+z", "ctrl+_"),
+			Copies:           keys("alt+c"),
+			EditUndo:         keys("alt+z", "ctrl+_"),
 			EditRedo:         keys("ctrl+y"),
 			Palette:          keys("alt+x"),
 			Back:             keys("esc"),
+			Suspend:          keys("ctrl+z"),
 			Quit:             keys("ctrl+c"),
 		},
 		InDrafts: with(listMoves(), panes, set{
