@@ -1,0 +1,338 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"sort"
+	"strconv"
+	"time"
+
+	"codeberg.org/teapost/teapost/api"
+)
+
+// call is what is kept of a call while it runs, and, made small, for a while after it.
+type call struct {
+	Call
+	purpose string             // calls of one purpose share one status line
+	many    func(n int) string // the line of several calls of one purpose; nil: the title of the first
+	retry   func()             // does it again; with the lock held
+	ended   bool
+	stopped bool // the person stopped it
+}
+
+const historyLimit = 200
+
+// want describes a call that state makes.
+type want struct {
+	op         string
+	title      string
+	purpose    string
+	many       func(n int) string
+	group      string
+	key        string
+	resources  []string
+	write      bool
+	priority   api.Priority
+	foreground bool
+	retry      func()
+	run        func(ctx context.Context, c *api.Client) (any, error)
+	// done applies the answer, with the lock held. final.Err is nil, or why there is no answer.
+	done func(final api.Final)
+}
+
+// start begins a call and returns its id. With the lock held.
+func (m *Mail) start(w want) string {
+	id := newID()
+	if w.purpose == "" {
+		w.purpose = id
+	}
+	c := &call{purpose: w.purpose, many: w.many, retry: w.retry}
+	c.Call = Call{ID: id, Op: w.op, Title: w.title, Phase: api.Queued, Attempt: 1, Began: m.now(), Foreground: w.foreground}
+	m.calls[id] = c
+	_, err := m.async.Submit(api.Job{
+		ID: id, Op: w.op, Group: w.group, Priority: w.priority, Key: w.key, Resources: w.resources, Write: w.write, Run: w.run,
+		Done: func(f api.Final) {
+			m.post(func() { m.finish(c, f, w.done) })
+		},
+	})
+	if err != nil {
+		m.post(func() { m.finish(c, api.Final{Call: id, Op: w.op, Err: err}, w.done) })
+	}
+	m.changed()
+	return id
+}
+
+// applyEvent notes the newest step of a call. With the lock held.
+func (m *Mail) applyEvent(e api.Event) {
+	c := m.calls[e.Call]
+	if c == nil || c.ended {
+		return
+	}
+	c.Phase, c.Cause, c.Status, c.Code, c.Bytes = e.Phase, e.Cause, e.Status, e.Code, e.Bytes
+	if e.Attempt > 0 {
+		c.Attempt = e.Attempt
+	}
+	if e.Limit > 0 {
+		c.Limit = e.Limit
+	}
+	if e.Request != "" {
+		c.Request = e.Request
+	}
+	c.Wait, c.Until = 0, time.Time{}
+	if e.Phase == api.Waiting {
+		c.Wait, c.Until = e.Wait, e.Until
+		c.Attempt = e.Attempt + 1
+	}
+	m.changed()
+}
+
+// finish ends a call and applies its answer. With the lock held.
+func (m *Mail) finish(c *call, f api.Final, done func(api.Final)) {
+	if c.ended {
+		return
+	}
+	c.ended = true
+	delete(m.calls, c.ID)
+	c.Ended = m.now()
+	c.Wait, c.Until = 0, time.Time{}
+	switch {
+	case f.Err == nil:
+		c.Phase = api.Done
+		m.contact()
+	case errors.Is(f.Err, context.Canceled):
+		c.Phase, c.Stopped = api.Cancelled, c.stopped
+		if c.stopped {
+			f.Err = errors.Join(errStopped, f.Err)
+		}
+	default:
+		c.Phase = api.GaveUp
+		m.noteFailure(f.Err)
+		c.CanRetry = c.retry != nil
+	}
+	var e *api.Error
+	if errors.As(f.Err, &e) {
+		c.Status, c.Code, c.Request = e.Status, e.Code, e.RequestID
+	}
+	if c.Phase == api.Cancelled {
+		c.CanRetry = c.retry != nil
+	}
+	done(f)
+	if c.Phase == api.Cancelled && !c.stopped {
+		m.changed() // let go of by the program itself: nothing to tell
+		return
+	}
+	m.history = append(m.history, c)
+	if n := len(m.history) - historyLimit; n > 0 {
+		m.history = append([]*call(nil), m.history[n:]...)
+	}
+	m.changed()
+}
+
+// contact notes that the server answered: whatever waits for a connection goes now.
+func (m *Mail) contact() {
+	m.lastContact = m.now()
+	m.pokeOutbox()
+	if !m.offline {
+		return
+	}
+	m.offline, m.offlineTries, m.nextTry = false, 0, time.Time{}
+	m.pokeChanges()
+	m.nextPoll = m.now()
+	m.refresh(false)
+}
+
+// noteFailure draws what follows for all calls from the failure of one.
+func (m *Mail) noteFailure(err error) {
+	var n *api.NetworkError
+	if errors.As(err, &n) {
+		m.offlineWhy = n.Cause
+		if !m.offline {
+			m.offline, m.offlineTries = true, 0
+			m.nextTry = m.now().Add(jitter(growing(15*time.Second, 15*time.Minute, 0)))
+		}
+		return
+	}
+	var e *api.Error
+	if errors.As(err, &e) {
+		m.lastContact = m.now()
+		if e.Status == 429 {
+			wait := time.Minute
+			if e.HasRetryAfter {
+				wait = e.RetryAfter
+			}
+			if until := m.now().Add(wait); until.After(m.limitedUntil) {
+				m.limitedUntil = until
+			}
+		}
+	}
+}
+
+// Activity lists the calls: those that run first, newest first within each part.
+func (m *Mail) Activity() []Call {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]Call, 0, len(m.calls)+len(m.history))
+	for _, c := range m.calls {
+		out = append(out, c.Call)
+	}
+	sort.Slice(out, func(i, j int) bool {
+		if !out[i].Began.Equal(out[j].Began) {
+			return out[i].Began.After(out[j].Began)
+		}
+		return out[i].ID > out[j].ID
+	})
+	for i := len(m.history) - 1; i >= 0; i-- {
+		out = append(out, m.history[i].Call)
+	}
+	return out
+}
+
+// Status is what the line of news is made from.
+func (m *Mail) Status() Status {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := Status{
+		Offline: m.offline, OfflineFor: m.offlineWhy, NextTry: m.nextTry, LimitedUntil: m.limitedUntil,
+		Owner: m.owner, Running: len(m.calls),
+	}
+	if l := m.lists[m.current]; l != nil {
+		s.AsOf = l.asOf
+	}
+	for i := len(m.notices) - 1; i >= 0; i-- {
+		n := m.notices[i]
+		if n.Kind == NoticeFailure {
+			s.Failures = append(s.Failures, n.Notice)
+		} else {
+			s.Results = append(s.Results, n.Notice)
+		}
+	}
+	byPurpose := map[string][]*call{}
+	for _, c := range m.calls {
+		if c.Phase == api.Waiting {
+			s.Waiting++
+		}
+		byPurpose[c.purpose] = append(byPurpose[c.purpose], c)
+	}
+	for _, group := range byPurpose {
+		best := group[0]
+		for _, c := range group[1:] {
+			if moreImportant(c, best) {
+				best = c
+			}
+		}
+		line := best.Call
+		if best.many != nil && len(group) > 1 {
+			line.Title = best.many(len(group))
+		}
+		for _, c := range group {
+			if c.Began.Before(line.Began) {
+				line.Began = c.Began
+			}
+		}
+		s.Calls = append(s.Calls, line)
+	}
+	sort.Slice(s.Calls, func(i, j int) bool {
+		return moreImportant(&call{Call: s.Calls[i]}, &call{Call: s.Calls[j]})
+	})
+	for _, e := range m.outbox {
+		if e.live() {
+			s.Outbox++
+		}
+	}
+	for _, c := range m.changes {
+		if c.open() {
+			s.Unsent++
+		}
+	}
+	return s
+}
+
+// moreImportant orders calls for the status line: what a person asked for before what runs by itself, what waits
+// before what runs, then the older one.
+func moreImportant(a, b *call) bool {
+	if a.Foreground != b.Foreground {
+		return a.Foreground
+	}
+	if wa, wb := a.Phase == api.Waiting, b.Phase == api.Waiting; wa != wb {
+		return wa
+	}
+	if !a.Began.Equal(b.Began) {
+		return a.Began.Before(b.Began)
+	}
+	return a.ID < b.ID
+}
+
+// StopForeground stops the call that the status line offers to stop, and reports whether there was one.
+func (m *Mail) StopForeground() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var best *call
+	for _, c := range m.calls {
+		if c.Foreground && (best == nil || moreImportant(c, best)) {
+			best = c
+		}
+	}
+	if best == nil {
+		return false
+	}
+	for _, c := range m.calls { // its line may stand for several
+		if c.purpose == best.purpose {
+			m.stopCall(c)
+		}
+	}
+	m.addNotice(Notice{Kind: NoticeInfo, Text: "Stopped: " + lowerFirst(best.Title)})
+	return true
+}
+
+// StopCall stops one call. A send that an attempt was made for becomes unknown, not cancelled.
+func (m *Mail) StopCall(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c := m.calls[id]; c != nil {
+		m.stopCall(c)
+		m.addNotice(Notice{Kind: NoticeInfo, Text: "Stopped: " + lowerFirst(c.Title)})
+	}
+}
+
+// StopAll stops every call that runs.
+func (m *Mail) StopAll() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for _, c := range m.calls {
+		m.stopCall(c)
+		n++
+	}
+	if n > 0 {
+		m.addNotice(Notice{Kind: NoticeInfo, Text: "Stopped " + plural(n, "call", "calls")})
+	}
+}
+
+func (m *Mail) stopCall(c *call) {
+	c.stopped = true
+	m.async.Cancel(c.ID)
+}
+
+// errStopped marks the failure of a call that the person stopped.
+var errStopped = errors.New("stopped")
+
+// RetryCall does an ended call again, where that is safe.
+func (m *Mail) RetryCall(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range m.history {
+		if c.ID == id && c.CanRetry {
+			c.CanRetry = false
+			c.retry()
+			m.changed()
+			return
+		}
+	}
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}

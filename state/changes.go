@@ -1,0 +1,679 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"codeberg.org/teapost/teapost/api"
+)
+
+// changeState is where a change stands.
+type changeState string
+
+const (
+	changeSaving  changeState = "saving"  // on its way to the disk
+	changeQueued  changeState = "queued"  // on disk; its call has not ended well yet
+	changeSending changeState = "sending" // its call runs
+	changeAsked   changeState = "asked"   // may run only once and its answer was lost: the person is asked
+	changeSettled changeState = "settled" // the server has it
+)
+
+// change is one thing done to one thread. It is a row of state.db from before its call until the server has it.
+type change struct {
+	ID        string      `json:"id"`
+	Seq       int64       `json:"seq"` // the person's order
+	Batch     string      `json:"batch"`
+	Thread    ThreadID    `json:"thread"`
+	Change    Change      `json:"change"`
+	Inverse   *Change     `json:"inverse,omitempty"`
+	Home      Role        `json:"home,omitempty"` // the folder it was seen in
+	Subject   string      `json:"subject"`
+	State     changeState `json:"state"`
+	Attempted bool        `json:"attempted"`
+	NextAt    time.Time   `json:"next"`
+	Tries     int         `json:"tries"`
+	Rev       int64       `json:"rev"`
+	Undoes    string      `json:"undoes,omitempty"` // the id of the change that this one takes back
+
+	call    string
+	settled uint64 // the count at which the server had it
+	dropped bool   // gone; skip it where it is still listed
+}
+
+func (c *change) open() bool { return c.State != changeSettled && !c.dropped }
+
+// counts reports whether the change must be laid over an answer that was asked for at seq.
+func (c *change) counts(seq uint64) bool {
+	return !c.dropped && (c.State != changeSettled || c.settled > seq)
+}
+
+// once reports that the call of the kind must never be repeated by itself.
+func (k ChangeKind) once() bool {
+	return k == ChangeMute || k == ChangeUnmute || k == ChangeDelete
+}
+
+type undoStep struct {
+	batch string
+	entry EntryID
+	until time.Time // an entry's undo window; zero: no end
+}
+
+// words for lines of news: done, doing, to do, what undo does.
+var changeWords = map[ChangeKind]struct{ done, doing, todo, undo string }{
+	ChangeRead:     {"Marked %s as read", "Marking as read", "mark as read", "marks it unread"},
+	ChangeUnread:   {"Marked %s as unread", "Marking as unread", "mark as unread", "marks it read"},
+	ChangeStar:     {"Starred %s", "Starring", "star", "takes the star off"},
+	ChangeUnstar:   {"Took the star off %s", "Taking the star off", "take the star off", "stars it again"},
+	ChangeArchive:  {"Archived %s", "Archiving", "archive", "brings back"},
+	ChangeInbox:    {"Moved %s to the inbox", "Moving to the inbox", "move to the inbox", "moves back"},
+	ChangeSpam:     {"Marked %s as spam", "Marking as spam", "mark as spam", "brings back"},
+	ChangeTrash:    {"Trashed %s", "Trashing", "trash", "brings back"},
+	ChangeRestore:  {"Restored %s", "Restoring", "restore", "trashes again"},
+	ChangeSnooze:   {"Snoozed %s", "Snoozing", "snooze", "brings back"},
+	ChangeUnsnooze: {"Woke %s", "Waking", "wake", "snoozes again"},
+	ChangeMute:     {"Muted %s", "Muting", "mute", "unmutes"},
+	ChangeUnmute:   {"Unmuted %s", "Unmuting", "unmute", "mutes again"},
+	ChangeLabels:   {"Labelled %s", "Labelling", "change the labels of", "takes that back"},
+	ChangeDelete:   {"Deleted %s for good", "Deleting", "delete", ""},
+}
+
+// Do applies a change to threads at once and sees to it that the server gets it. Threads on which it would change
+// nothing are left out.
+func (m *Mail) Do(ids []ThreadID, c Change) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if ok, why := m.can(c.Kind, m.current); !ok {
+		m.addNotice(Notice{Kind: NoticeInfo, Text: "Cannot " + changeWords[c.Kind].todo + " here: " + why})
+		return
+	}
+	batch := newID()
+	var made []*change
+	for _, id := range ids {
+		row := m.showRow(id)
+		inv, ok := m.inverse(c, row)
+		if !ok {
+			continue
+		}
+		made = append(made, m.newChange(batch, id, c, inv, row.Subject))
+	}
+	if len(made) == 0 {
+		return
+	}
+	m.enqueue(made)
+	if c.Quiet {
+		return
+	}
+	words := changeWords[c.Kind]
+	n := Notice{Kind: NoticeResult, Text: fmt.Sprintf(words.done, m.object(made))}
+	if c.Kind == ChangeSnooze {
+		n.Text += " until " + shortTime(c.Until, m.now())
+	}
+	if words.undo != "" {
+		n.Undo, n.UndoTo = true, undoWords(words.undo, len(made))
+		m.pushUndo(undoStep{batch: batch})
+	}
+	m.replaceResult(n)
+}
+
+// undoWords fits the words of an undo to how many threads it is about.
+func undoWords(words string, n int) string {
+	if words == "brings back" {
+		if n == 1 {
+			return "brings it back"
+		}
+		return "brings them back"
+	}
+	if words == "moves back" && n > 1 {
+		return "moves them back"
+	}
+	return words
+}
+
+// object names what a batch is about: "3 threads", or the subject of the one.
+func (m *Mail) object(cs []*change) string {
+	if len(cs) == 1 {
+		return quoted(cs[0].Subject)
+	}
+	return plural(len(cs), "thread", "threads")
+}
+
+// replaceResult shows a result in place of the one before: only the last can be undone by the key that it names.
+func (m *Mail) replaceResult(n Notice) {
+	m.removeNotices(func(o *notice) bool { return o.Kind != NoticeFailure })
+	m.addNotice(n)
+}
+
+func (m *Mail) newChange(batch string, id ThreadID, c Change, inv *Change, subject string) *change {
+	m.changeSeq++
+	now := m.now().UnixNano() // orders the changes of several processes
+	if now > m.changeSeq {
+		m.changeSeq = now
+	}
+	return &change{
+		ID: newID(), Seq: m.changeSeq, Batch: batch, Thread: id, Change: c, Inverse: inv, Subject: subject,
+		Home: roleOf(m.current.folder()), State: changeSaving, Rev: 1,
+	}
+}
+
+// enqueue shows changes and writes them; their calls begin when they are on the disk.
+func (m *Mail) enqueue(cs []*change) {
+	m.changes = append(m.changes, cs...)
+	docs := make([][]byte, len(cs))
+	for i, c := range cs {
+		c.State = changeQueued
+		docs[i] = marshal(c)
+		c.State = changeSaving
+	}
+	until := time.Time{}
+	if cs[0].Change.Kind == ChangeSnooze {
+		until = cs[0].Change.Until
+	}
+	m.noteSnoozes(cs, until)
+	m.state.write(func(tx *sql.Tx) error {
+		for i, c := range cs {
+			if _, err := tx.Exec("INSERT OR REPLACE INTO change(id, seq, rev, doc) VALUES(?, ?, ?, ?)", c.ID, c.Seq, 1, docs[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, func(err error) {
+		m.post(func() {
+			if err != nil {
+				for _, c := range cs {
+					c.dropped = true
+				}
+				m.listsChanged()
+				m.addNotice(Notice{Kind: NoticeFailure, Text: "Could not " + changeWords[cs[0].Change.Kind].todo + " " + m.object(cs) +
+					": nothing can be written to the disk (" + err.Error() + ") · it is as it was"})
+				return
+			}
+			for _, c := range cs {
+				if c.State == changeSaving {
+					c.State = changeQueued
+				}
+			}
+			m.pumpChanges(m.now())
+		})
+	})
+	m.listsChanged()
+}
+
+func (m *Mail) saveChange(c *change) {
+	c.Rev++
+	doc, rev, id := marshal(c), c.Rev, c.ID
+	m.state.write(func(tx *sql.Tx) error {
+		_, err := tx.Exec("UPDATE change SET rev = ?, doc = ? WHERE id = ?", rev, doc, id)
+		return err
+	}, m.logWrite("change"))
+}
+
+func (m *Mail) deleteChange(c *change) {
+	id := c.ID
+	m.state.write(func(tx *sql.Tx) error {
+		_, err := tx.Exec("DELETE FROM change WHERE id = ?", id)
+		return err
+	}, m.logWrite("change"))
+}
+
+func (m *Mail) logWrite(what string) func(error) {
+	return func(err error) {
+		if err != nil {
+			m.log.Error("cannot write", "what", what, "error", err.Error())
+			m.post(func() { m.diskTrouble(err) })
+		}
+	}
+}
+
+// diskTrouble says once that nothing can be written.
+func (m *Mail) diskTrouble(err error) {
+	m.removeNotices(func(n *notice) bool { return n.UndoTo == "disk" })
+	m.addNotice(Notice{Kind: NoticeFailure, Text: "Cannot write to " + m.opts.StateDir + ": " + err.Error(), UndoTo: "disk"})
+}
+
+// inverse is the change that takes c back on a row as it is now; ok is false when c would change nothing.
+func (m *Mail) inverse(c Change, row Row) (inv *Change, ok bool) {
+	switch c.Kind {
+	case ChangeRead:
+		return &Change{Kind: ChangeUnread}, row.Unread || !row.Filled
+	case ChangeUnread:
+		return &Change{Kind: ChangeRead}, !row.Unread
+	case ChangeStar:
+		return &Change{Kind: ChangeUnstar}, !row.Starred
+	case ChangeUnstar:
+		return &Change{Kind: ChangeStar}, row.Starred
+	case ChangeArchive:
+		return &Change{Kind: ChangeInbox}, true
+	case ChangeInbox:
+		if roleOf(m.current.folder()) == RoleSpam {
+			return &Change{Kind: ChangeSpam}, true
+		}
+		return &Change{Kind: ChangeArchive}, true
+	case ChangeSpam:
+		return &Change{Kind: ChangeInbox}, true
+	case ChangeTrash:
+		return &Change{Kind: ChangeRestore}, true
+	case ChangeRestore:
+		return &Change{Kind: ChangeTrash}, true
+	case ChangeSnooze:
+		if !row.SnoozedUntil.IsZero() {
+			return &Change{Kind: ChangeSnooze, Until: row.SnoozedUntil}, true
+		}
+		return &Change{Kind: ChangeUnsnooze}, true
+	case ChangeUnsnooze:
+		if row.SnoozedUntil.IsZero() {
+			return nil, true
+		}
+		return &Change{Kind: ChangeSnooze, Until: row.SnoozedUntil}, true
+	case ChangeMute:
+		return &Change{Kind: ChangeUnmute}, true
+	case ChangeUnmute:
+		return &Change{Kind: ChangeMute}, true
+	case ChangeLabels:
+		out := Change{Kind: ChangeLabels}
+		for _, l := range c.Add {
+			if !hasLabel(row.Labels, l.ID) {
+				out.Remove = append(out.Remove, l)
+			}
+		}
+		for _, l := range c.Remove {
+			if hasLabel(row.Labels, l.ID) {
+				out.Add = append(out.Add, l)
+			}
+		}
+		return &out, len(out.Add)+len(out.Remove) > 0
+	}
+	return nil, true
+}
+
+func (m *Mail) pushUndo(s undoStep) {
+	m.undo = append(m.undo, s)
+	if len(m.undo) > 100 {
+		m.undo = append([]undoStep(nil), m.undo[len(m.undo)-100:]...)
+	}
+}
+
+// Undo takes back the newest thing that can be: a batch of changes, or a message within its undo window. It reports
+// whether there was one.
+func (m *Mail) Undo() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for len(m.undo) > 0 {
+		s := m.undo[len(m.undo)-1]
+		m.undo = m.undo[:len(m.undo)-1]
+		if s.entry != "" {
+			if e := m.entry(s.entry); e != nil && e.canTakeBack(m.now()) {
+				m.takeBack(e)
+				return true
+			}
+			continue
+		}
+		if m.undoBatch(s.batch) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Mail) undoBatch(batch string) bool {
+	var undone []*change
+	var inverse []*change
+	again := newID()
+	for _, c := range append([]*change(nil), m.changes...) {
+		if c.Batch != batch || c.dropped {
+			continue
+		}
+		if c.open() && !c.Attempted && c.call == "" {
+			c.dropped = true
+			m.deleteChange(c)
+			undone = append(undone, c)
+			continue
+		}
+		if c.Inverse != nil {
+			i := m.newChange(again, c.Thread, *c.Inverse, nil, c.Subject)
+			i.Home, i.Change.Quiet, i.Undoes = c.Home, true, c.ID
+			inverse = append(inverse, i)
+			undone = append(undone, c)
+		}
+	}
+	if len(undone) == 0 {
+		return false
+	}
+	if len(inverse) > 0 {
+		m.enqueue(inverse)
+	}
+	m.noteSnoozes(undone, time.Time{})
+	m.replaceResult(Notice{Kind: NoticeResult, Text: "Undone: " + lowerFirst(fmt.Sprintf(changeWords[undone[0].Change.Kind].done, m.object(undone)))})
+	m.listsChanged()
+	return true
+}
+
+// pumpChanges begins the calls that may run: of each thread the oldest open change.
+func (m *Mail) pumpChanges(now time.Time) {
+	if !m.owner || m.closing || m.opts.Passive && len(m.changes) == 0 {
+		return
+	}
+	busy := map[ThreadID]bool{}
+	for _, c := range m.changes {
+		if !c.open() {
+			continue
+		}
+		if busy[c.Thread] {
+			continue
+		}
+		busy[c.Thread] = true
+		if c.State == changeQueued && c.call == "" && !now.Before(c.NextAt) {
+			m.sendChange(c)
+		}
+	}
+}
+
+func (m *Mail) dueChange() time.Time {
+	var due time.Time
+	if !m.owner {
+		return due
+	}
+	for _, c := range m.changes {
+		if c.open() && c.State == changeQueued && c.call == "" {
+			due = sooner(due, c.NextAt)
+		}
+	}
+	return due
+}
+
+// pokeChanges lets changes that wait for a connection go now.
+func (m *Mail) pokeChanges() {
+	for _, c := range m.changes {
+		if c.open() && c.State == changeQueued {
+			c.NextAt = time.Time{}
+		}
+	}
+}
+
+func (m *Mail) sendChange(c *change) {
+	run, err := m.changeCall(c)
+	if err != nil {
+		m.refuseChange(c, err)
+		return
+	}
+	if c.Change.Kind.once() && !c.Attempted {
+		c.Attempted = true // on disk before the call: it must not run a second time by itself
+		m.saveChange(c)
+	}
+	c.Attempted, c.State = true, changeSending
+	words := changeWords[c.Change.Kind]
+	c.call = m.start(want{
+		op: changeOps[c.Change.Kind], title: words.doing + " " + quoted(c.Subject), purpose: "batch " + c.Batch,
+		many:     func(n int) string { return fmt.Sprintf("%s %d threads", words.doing, n) },
+		priority: api.Person, foreground: !c.Change.Quiet && c.Tries == 0,
+		write: true, resources: []string{"threads", "thread/" + string(c.Thread)},
+		run: run,
+		done: func(f api.Final) {
+			c.call = ""
+			m.changeAnswered(c, f)
+		},
+	})
+}
+
+var changeOps = map[ChangeKind]string{
+	ChangeRead: "threads.update", ChangeUnread: "threads.update", ChangeStar: "threads.update", ChangeUnstar: "threads.update",
+	ChangeArchive: "threads.update", ChangeInbox: "threads.update", ChangeSpam: "threads.update", ChangeLabels: "threads.update",
+	ChangeTrash: "threads.trash", ChangeRestore: "threads.restore", ChangeSnooze: "threads.snooze", ChangeUnsnooze: "threads.unsnooze",
+	ChangeMute: "threads.mute", ChangeUnmute: "threads.unmute", ChangeDelete: "threads.delete",
+}
+
+// changeCall makes the call of a change.
+func (m *Mail) changeCall(c *change) (func(context.Context, *api.Client) (any, error), error) {
+	id := string(c.Thread)
+	var patch api.ThreadPatch
+	label := func(r Role, add bool) error {
+		l, ok := m.systemLabelID(r)
+		if !ok {
+			return fmt.Errorf("this server has no label for %s", r)
+		}
+		if add {
+			patch.AddLabelIDs = append(patch.AddLabelIDs, l)
+		} else {
+			patch.RemoveLabelIDs = append(patch.RemoveLabelIDs, l)
+		}
+		return nil
+	}
+	var err error
+	switch c.Change.Kind {
+	case ChangeTrash:
+		return func(ctx context.Context, a *api.Client) (any, error) { return a.Threads.Trash(ctx, id) }, nil
+	case ChangeRestore:
+		return func(ctx context.Context, a *api.Client) (any, error) { return a.Threads.Restore(ctx, id) }, nil
+	case ChangeSnooze:
+		until := c.Change.Until
+		return func(ctx context.Context, a *api.Client) (any, error) { return a.Threads.Snooze(ctx, id, until) }, nil
+	case ChangeUnsnooze:
+		return func(ctx context.Context, a *api.Client) (any, error) { return a.Threads.Unsnooze(ctx, id) }, nil
+	case ChangeMute:
+		return func(ctx context.Context, a *api.Client) (any, error) { return a.Threads.Mute(ctx, id) }, nil
+	case ChangeUnmute:
+		return func(ctx context.Context, a *api.Client) (any, error) { return a.Threads.Unmute(ctx, id) }, nil
+	case ChangeDelete:
+		return func(ctx context.Context, a *api.Client) (any, error) { return a.Threads.Delete(ctx, id) }, nil
+	case ChangeRead, ChangeUnread:
+		patch.Read = api.Set(c.Change.Kind == ChangeRead)
+	case ChangeStar, ChangeUnstar:
+		err = label(RoleStarred, c.Change.Kind == ChangeStar)
+	case ChangeArchive:
+		err = label(RoleInbox, false)
+	case ChangeInbox:
+		if err = label(RoleInbox, true); err == nil && c.Home == RoleSpam {
+			err = label(RoleSpam, false)
+		}
+	case ChangeSpam:
+		err = label(RoleSpam, true)
+	case ChangeLabels:
+		for _, l := range c.Change.Add {
+			patch.AddLabelIDs = append(patch.AddLabelIDs, l.ID)
+		}
+		for _, l := range c.Change.Remove {
+			patch.RemoveLabelIDs = append(patch.RemoveLabelIDs, l.ID)
+		}
+	default:
+		err = fmt.Errorf("unknown change %q", c.Change.Kind)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, a *api.Client) (any, error) { return a.Threads.Update(ctx, id, patch) }, nil
+}
+
+// changeAnswered settles a change, keeps it for later, or takes it back.
+func (m *Mail) changeAnswered(c *change, f api.Final) {
+	var e *api.Error
+	var n *api.NetworkError
+	switch {
+	case f.Err == nil:
+		c.State, c.settled = changeSettled, m.next()
+		m.deleteChange(c)
+		if rec := m.rows[c.Thread]; rec != nil {
+			rec.stale = true
+		}
+		m.loadCounts()
+		m.listsChanged()
+	case errors.Is(f.Err, errStopped):
+		c.dropped = true
+		m.deleteChange(c)
+		if rec := m.rows[c.Thread]; rec != nil {
+			rec.stale = true // an attempt may have arrived: the server says how it is
+		}
+		m.listsChanged()
+		m.refresh(false)
+	case errors.Is(f.Err, context.Canceled): // the program ends
+		c.State = changeQueued
+	case c.Change.Kind.once() && (errors.As(f.Err, &n) || errors.As(f.Err, &e) && (e.Status == 408 || e.Status >= 500)):
+		c.State = changeAsked
+		m.saveChange(c)
+		m.askChange(c)
+	case errors.As(f.Err, &n), errors.As(f.Err, &e) && (e.Status == 408 || e.Status == 429 || e.Status >= 500):
+		c.State = changeQueued
+		wait := jitter(growing(15*time.Second, 15*time.Minute, c.Tries))
+		if e != nil && e.Status == 429 {
+			wait = max(wait, time.Minute)
+		}
+		if e != nil && e.HasRetryAfter {
+			wait = max(wait, e.RetryAfter)
+		}
+		c.Tries++
+		c.NextAt = m.now().Add(wait)
+		m.saveChange(c)
+		m.listsChanged()
+		if n == nil && !c.Change.Quiet && c.Tries == 1 {
+			m.addNotice(Notice{Kind: NoticeInfo, Text: failureText(changeWords[c.Change.Kind].doing+" "+quoted(c.Subject), f.Err) + " · goes again by itself"})
+		}
+	default:
+		m.refuseChange(c, f.Err)
+	}
+}
+
+// refuseChange takes a change back on the screen, and what was done to the thread after it stays.
+func (m *Mail) refuseChange(c *change, err error) {
+	c.dropped = true
+	m.deleteChange(c)
+	for _, o := range m.changes { // nothing is left to take back
+		if o.Undoes == c.ID && o.open() && !o.Attempted {
+			o.dropped = true
+			m.deleteChange(o)
+		}
+	}
+	m.noteSnoozes([]*change{c}, time.Time{})
+	if c.Change.Quiet && !errors.Is(err, api.ErrNotFound) {
+		m.log.Warn("change refused", "kind", string(c.Change.Kind), "error", err.Error())
+	}
+	m.addNotice(Notice{
+		Kind: NoticeFailure, Thread: c.Thread,
+		Text: fmt.Sprintf("Could not %s %s: %s · it is back in place", changeWords[c.Change.Kind].todo, quoted(c.Subject), reason(err)),
+	})
+	if rec := m.rows[c.Thread]; rec != nil {
+		rec.stale = true
+	}
+	m.listsChanged()
+	m.loadCounts()
+}
+
+// askChange asks about a change that may run only once and whose answer was lost.
+func (m *Mail) askChange(c *change) {
+	words := changeWords[c.Change.Kind]
+	m.addNoticeRetry(Notice{
+		Kind: NoticeFailure, Thread: c.Thread, RetryTo: "does it again",
+		Text: fmt.Sprintf("%s %s: answer lost, it may or may not have happened", words.doing, quoted(c.Subject)),
+	}, func() {
+		if c.State == changeAsked && !c.dropped {
+			c.State, c.NextAt, c.Attempted = changeQueued, time.Time{}, true
+			m.saveChange(c)
+			m.pumpChanges(m.now())
+		}
+	})
+	if rec := m.rows[c.Thread]; rec != nil {
+		rec.stale = true
+	}
+	m.refresh(false)
+}
+
+// forgetSettled drops settled changes that every answer already holds.
+func (m *Mail) forgetSettled() {
+	kept := m.changes[:0]
+	for i, c := range m.changes {
+		if c.dropped {
+			continue
+		}
+		if c.State == changeSettled && (len(m.changes)-i > 500 || m.everywhere(c)) {
+			continue
+		}
+		kept = append(kept, c)
+	}
+	clear(m.changes[len(kept):])
+	m.changes = kept
+}
+
+func (m *Mail) everywhere(c *change) bool {
+	if c.settled > m.folders.countsSeq {
+		return false
+	}
+	if rec := m.rows[c.Thread]; rec != nil && rec.seq < c.settled {
+		return false
+	}
+	for _, l := range m.lists {
+		if l.known && l.seq < c.settled {
+			return false
+		}
+	}
+	return true
+}
+
+// adoptChanges takes over the changes of a process that ended in the middle.
+func (m *Mail) adoptChanges() {
+	for _, c := range m.changes {
+		if !c.open() || c.call != "" {
+			continue
+		}
+		switch {
+		case c.State == changeAsked, c.State == changeSending && c.Change.Kind.once(), c.State == changeQueued && c.Change.Kind.once() && c.Attempted:
+			c.State = changeAsked
+			m.askChange(c)
+		case c.State == changeSending:
+			c.State = changeQueued
+		}
+		c.NextAt = time.Time{}
+	}
+}
+
+// noteSnoozes keeps which threads were snoozed here, so that their list exists on every server.
+func (m *Mail) noteSnoozes(cs []*change, until time.Time) {
+	type note struct {
+		id    ThreadID
+		until int64
+	}
+	var notes []note
+	for _, c := range cs {
+		switch c.Change.Kind {
+		case ChangeSnooze, ChangeUnsnooze, ChangeTrash, ChangeDelete:
+			n := note{id: c.Thread}
+			if c.Change.Kind == ChangeSnooze && !until.IsZero() {
+				n.until = until.UnixMilli()
+				m.snoozes[c.Thread] = until
+			} else {
+				delete(m.snoozes, c.Thread)
+			}
+			notes = append(notes, n)
+		}
+	}
+	if len(notes) == 0 {
+		return
+	}
+	m.state.write(func(tx *sql.Tx) error {
+		for _, n := range notes {
+			var err error
+			if n.until == 0 {
+				_, err = tx.Exec("DELETE FROM snooze WHERE thread = ?", string(n.id))
+			} else {
+				_, err = tx.Exec("INSERT OR REPLACE INTO snooze(thread, until) VALUES(?, ?)", string(n.id), n.until)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}, m.logWrite("snooze"))
+}
+
+// ownSnoozes are the threads that were snoozed here and sleep, the next to wake first.
+func (m *Mail) ownSnoozes() []ThreadID {
+	return sleeping(m.snoozes, m.now())
+}
+
+func decodeChange(doc []byte) (*change, error) {
+	c := &change{}
+	if err := json.Unmarshal(doc, c); err != nil {
+		return nil, fmt.Errorf("a change in state.db cannot be read: %w", err)
+	}
+	return c, nil
+}

@@ -1,0 +1,223 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/google/uuid"
+
+	"codeberg.org/teapost/teapost/api"
+)
+
+// stateMigrations make the tables of state.db. One that was released is never changed: a new one follows it.
+var stateMigrations = []string{`
+CREATE TABLE outbox (id TEXT PRIMARY KEY, rev INTEGER NOT NULL, doc BLOB NOT NULL, body BLOB NOT NULL) STRICT;
+CREATE TABLE change (id TEXT PRIMARY KEY, seq INTEGER NOT NULL, rev INTEGER NOT NULL, doc BLOB NOT NULL) STRICT;
+CREATE TABLE draft (id TEXT PRIMARY KEY, rev INTEGER NOT NULL, doc BLOB NOT NULL) STRICT;
+CREATE TABLE file (id TEXT PRIMARY KEY, draft TEXT NOT NULL, bytes BLOB NOT NULL) STRICT;
+CREATE INDEX file_draft ON file(draft);
+CREATE TABLE snooze (thread TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT;
+`}
+
+// cacheMigrations make the tables of cache.db.
+var cacheMigrations = []string{`
+CREATE TABLE thread (id TEXT PRIMARY KEY, doc BLOB NOT NULL, used INTEGER NOT NULL) STRICT;
+CREATE TABLE row (id TEXT PRIMARY KEY, doc BLOB NOT NULL) STRICT;
+CREATE TABLE list (view TEXT PRIMARY KEY, doc BLOB NOT NULL, used INTEGER NOT NULL) STRICT;
+CREATE TABLE value (name TEXT PRIMARY KEY, doc BLOB NOT NULL) STRICT;
+`}
+
+func newID() string { return uuid.NewString() }
+
+// sharedTables are the tables that several processes write to.
+type sharedTables struct {
+	entries []*entry
+	changes []*change
+	drafts  []*draftDoc
+	snoozes map[ThreadID]time.Time
+}
+
+func readShared(db *sql.DB) (sharedTables, error) {
+	t := sharedTables{snoozes: map[ThreadID]time.Time{}}
+	err := eachDoc(db, "SELECT doc FROM outbox", func(doc []byte) error {
+		e, err := decodeEntry(doc)
+		t.entries = append(t.entries, e)
+		return err
+	})
+	if err != nil {
+		return t, err
+	}
+	err = eachDoc(db, "SELECT doc FROM change ORDER BY seq", func(doc []byte) error {
+		c, err := decodeChange(doc)
+		t.changes = append(t.changes, c)
+		return err
+	})
+	if err != nil {
+		return t, err
+	}
+	err = eachDoc(db, "SELECT doc FROM draft", func(doc []byte) error {
+		d := &draftDoc{}
+		t.drafts = append(t.drafts, d)
+		return json.Unmarshal(doc, d)
+	})
+	if err != nil {
+		return t, err
+	}
+	rows, err := db.Query("SELECT thread, until FROM snooze")
+	if err != nil {
+		return t, err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err tells what matters
+	for rows.Next() {
+		var id string
+		var until int64
+		if err := rows.Scan(&id, &until); err != nil {
+			return t, err
+		}
+		t.snoozes[ThreadID(id)] = time.UnixMilli(until)
+	}
+	return t, rows.Err()
+}
+
+func eachDoc(db *sql.DB, query string, f func([]byte) error) error {
+	rows, err := db.Query(query)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err tells what matters
+	for rows.Next() {
+		var doc []byte
+		if err := rows.Scan(&doc); err != nil {
+			return err
+		}
+		if err := f(doc); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// await runs a read on the writer goroutine and waits for it: only while the mailbox is opened.
+func (s *store) await(ctx context.Context, fn func(*sql.DB) error) error {
+	done := make(chan error, 1)
+	s.read(fn, func(err error) { done <- err })
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// load reads everything that the first screen and the outbox need. It runs before any other goroutine looks.
+func (m *Mail) load(ctx context.Context) error {
+	var shared sharedTables
+	if err := m.state.await(ctx, func(db *sql.DB) (err error) {
+		shared, err = readShared(db)
+		return err
+	}); err != nil {
+		return fmt.Errorf("%s: %w", m.state.path, err)
+	}
+	m.outbox, m.changes, m.snoozes = shared.entries, shared.changes, shared.snoozes
+	sort.SliceStable(m.outbox, func(i, j int) bool { return m.outbox[i].CreatedAt.Before(m.outbox[j].CreatedAt) })
+	for _, c := range m.changes {
+		m.changeSeq = max(m.changeSeq, c.Seq)
+	}
+	for _, d := range shared.drafts {
+		m.drafts[d.Draft.ID] = &draftRecord{draftDoc: *d, known: true, status: DraftStatus{State: d.saveState(), At: d.Draft.UpdatedAt}}
+	}
+	if m.opts.Passive {
+		return nil
+	}
+	return m.cache.await(ctx, m.loadCache)
+}
+
+// mergeShared takes over what other processes wrote. A row that this process has newer stays.
+func (m *Mail) mergeShared(t sharedTables) {
+	stored := map[EntryID]bool{}
+	for _, e := range t.entries {
+		stored[e.ID] = true
+		have := m.entry(e.ID)
+		switch {
+		case have == nil:
+			m.outbox = append(m.outbox, e)
+		case e.Rev > have.Rev && !have.busy():
+			call, follow, look := have.call, have.follow, have.look
+			mine, at, tries := have.mine, have.followAt, have.followTries
+			was := have.State
+			*have = *e
+			have.call, have.follow, have.look, have.mine, have.followAt, have.followTries = call, follow, look, mine, at, tries
+			if have.mine && was != have.State {
+				m.tellEntry(have)
+			}
+		}
+	}
+	kept := m.outbox[:0]
+	for _, e := range m.outbox {
+		if stored[e.ID] || e.busy() || e.unsaved || e.State == EntrySaving {
+			kept = append(kept, e)
+		}
+	}
+	clear(m.outbox[len(kept):])
+	m.outbox = kept
+
+	there := map[string]bool{}
+	for _, c := range t.changes {
+		there[c.ID] = true
+		known := false
+		for _, have := range m.changes {
+			if have.ID == c.ID {
+				known = true
+				if c.Rev > have.Rev && have.call == "" {
+					have.State, have.NextAt, have.Tries, have.Attempted, have.Rev = c.State, c.NextAt, c.Tries, c.Attempted, c.Rev
+				}
+			}
+		}
+		if !known {
+			m.changes = append(m.changes, c)
+		}
+	}
+	for _, c := range m.changes {
+		if c.open() && !there[c.ID] && c.State != changeSaving && c.call == "" {
+			c.State, c.settled = changeSettled, m.next() // whoever had it is through with it
+		}
+	}
+	sort.SliceStable(m.changes, func(i, j int) bool { return m.changes[i].Seq < m.changes[j].Seq })
+	for _, d := range t.drafts {
+		m.mergeDraft(d)
+	}
+	m.snoozes = t.snoozes
+	m.listsChanged()
+}
+
+// tellEntry says what became of a message that this process made and another one sent.
+func (m *Mail) tellEntry(e *entry) {
+	switch e.State {
+	case EntrySent:
+		m.sentNotice(e, string(api.EmailSent))
+	case EntryFailed:
+		m.failedNotice(e)
+	}
+}
+
+// sleeping lists the threads that wake after now, the next first.
+func sleeping(snoozes map[ThreadID]time.Time, now time.Time) []ThreadID {
+	var out []ThreadID
+	for id, until := range snoozes {
+		if until.After(now) {
+			out = append(out, id)
+		}
+	}
+	sort.Slice(out, func(i, j int) bool {
+		a, b := snoozes[out[i]], snoozes[out[j]]
+		if !a.Equal(b) {
+			return a.Before(b)
+		}
+		return out[i] < out[j]
+	})
+	return out
+}

@@ -1,0 +1,830 @@
+package state
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+
+	"codeberg.org/teapost/teapost/api"
+	"codeberg.org/teapost/teapost/internal/bodytext"
+)
+
+const (
+	diskAfter   = 300 * time.Millisecond // what is typed is on disk this long after the first key
+	serverAfter = 3 * time.Second        // and at the server this long after the last one
+	serverOwned = DraftID("server:")     // begins the local id of a draft that only the server has
+)
+
+// draftDoc is a draft as state.db keeps it.
+type draftDoc struct {
+	Draft  Draft  `json:"draft"`
+	Rev    int64  `json:"rev"`
+	Open   bool   `json:"open"`          // compose has it; still so at a start: the program died
+	Saved  string `json:"saved"`         // the sum of the text that the server has
+	Lost   bool   `json:"lost"`          // the answer to a save was lost
+	Trying string `json:"try,omitempty"` // the sum of the text of that save
+}
+
+// draftRecord is a draft in memory.
+type draftRecord struct {
+	draftDoc
+	known    bool // the text is here; false: only the server's id
+	stored   bool // it has a row in state.db
+	sent     bool // it became a message of the outbox
+	status   DraftStatus
+	diskAt   time.Time // when it must be written; zero: it is
+	serverAt time.Time // when it goes to the server; zero: nothing to do
+	tries    int
+	call     string
+	asked    bool // the person pressed save
+	mine     bool // edited in this process
+}
+
+// draftIndex is the server's list of drafts.
+type draftIndex struct {
+	ids      []string
+	call     string
+	wantedAt time.Time
+	seq      uint64
+}
+
+func (d *draftDoc) saveState() SaveState {
+	switch {
+	case d.Lost:
+		return SaveUnknown
+	case d.Saved != "" && d.Saved == sum(d.Draft):
+		return SaveServer
+	}
+	return SaveDisk
+}
+
+// sum identifies what of a draft the server keeps.
+func sum(d Draft) string {
+	h := sha256.New()
+	for _, s := range []string{d.From, d.To, d.Cc, d.Bcc, d.Subject, d.Body, string(d.ThreadID)} {
+		fmt.Fprintf(h, "%d:%s", len(s), s)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+func (d Draft) empty() bool {
+	return strings.TrimSpace(d.To+d.Cc+d.Bcc+d.Subject+d.Body) == "" && len(d.Files) == 0
+}
+
+// NewDraft makes an empty draft in memory; from is one of Identities, or empty for the first. Nothing is stored before
+// the first [Mail.EditDraft].
+func (m *Mail) NewDraft(from string) Draft {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.newDraft(from)
+}
+
+func (m *Mail) newDraft(from string) Draft {
+	if from == "" {
+		if own := m.identities(); len(own) > 0 {
+			from = formatAddress(own[0])
+		}
+	}
+	return Draft{ID: DraftID(newID()), Kind: DraftNew, From: from}
+}
+
+// Draft is the newest text of a draft; ok is false while it is not here.
+func (m *Mail) Draft(id DraftID) (Draft, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if rec := m.drafts[id]; rec != nil && rec.known && !rec.sent {
+		return rec.Draft, true
+	}
+	return Draft{}, false
+}
+
+// DraftStatus says how safe a draft is.
+func (m *Mail) DraftStatus(id DraftID) DraftStatus {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if rec := m.drafts[id]; rec != nil {
+		return rec.status
+	}
+	return DraftStatus{}
+}
+
+// EditDraft keeps the newest text. It is on the disk within a second, whatever the server says. Files and ServerID are
+// those that Mail knows, not the argument's.
+func (m *Mail) EditDraft(d Draft) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.editDraft(d)
+}
+
+func (m *Mail) editDraft(d Draft) *draftRecord {
+	rec := m.drafts[d.ID]
+	if rec == nil {
+		rec = &draftRecord{known: true}
+		rec.Draft = d
+		m.drafts[d.ID] = rec
+	}
+	if rec.sent {
+		return rec
+	}
+	d.Files, d.ServerID = rec.Draft.Files, rec.Draft.ServerID
+	now := m.now()
+	changed := sum(d) != sum(rec.Draft)
+	d.UpdatedAt = rec.Draft.UpdatedAt
+	if changed || d.UpdatedAt.IsZero() {
+		d.UpdatedAt = now
+	}
+	rec.Draft, rec.known, rec.Open, rec.mine = d, true, true, true
+	if changed || !rec.stored {
+		rec.status.State = SaveDirty
+		if rec.diskAt.IsZero() {
+			rec.diskAt = now.Add(diskAfter)
+			m.wakeLoop()
+		}
+		rec.serverAt = now.Add(serverAfter)
+	}
+	m.changed()
+	return rec
+}
+
+// wakeLoop makes the loop look at what is due.
+func (m *Mail) wakeLoop() { m.box.signal() }
+
+// SaveDraft stores a draft on the disk and at the server now, because the person asked.
+func (m *Mail) SaveDraft(d Draft) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	rec := m.editDraft(d)
+	rec.diskAt, rec.asked, rec.tries = m.now(), true, 0
+	if rec.Saved != sum(rec.Draft) {
+		rec.serverAt = m.now()
+	}
+	m.wakeLoop()
+}
+
+// CloseDraft says that compose was left; the draft stays.
+func (m *Mail) CloseDraft(id DraftID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	rec := m.drafts[id]
+	if rec == nil || rec.sent {
+		return
+	}
+	rec.Open = false
+	if rec.Draft.empty() && rec.Draft.ServerID == "" {
+		m.discard(id)
+		return
+	}
+	if rec.stored || !rec.diskAt.IsZero() {
+		rec.diskAt = m.now()
+		if rec.Saved != sum(rec.Draft) {
+			rec.serverAt = m.now()
+		}
+		m.wakeLoop()
+	}
+}
+
+// DiscardDraft throws a draft away, here and at the server.
+func (m *Mail) DiscardDraft(id DraftID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	rec := m.drafts[id]
+	if rec == nil {
+		return
+	}
+	subject := rec.Draft.Subject
+	m.discard(id)
+	m.replaceResult(Notice{Kind: NoticeResult, Text: "Discarded " + quoted(subject)})
+}
+
+func (m *Mail) discard(id DraftID) {
+	rec := m.drafts[id]
+	delete(m.drafts, id)
+	rec.sent = true // an answer that is still to come finds nothing to do
+	m.state.write(func(tx *sql.Tx) error {
+		if _, err := tx.Exec("DELETE FROM draft WHERE id = ?", string(id)); err != nil {
+			return err
+		}
+		_, err := tx.Exec("DELETE FROM file WHERE draft = ?", string(id))
+		return err
+	}, m.logWrite("draft"))
+	if rec.Draft.ServerID != "" {
+		m.deleteServerDraft(rec.Draft.ServerID)
+	}
+	m.changed()
+}
+
+// Recovered lists what was being written when the program last died. It is told once.
+func (m *Mail) Recovered() []Draft {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out []Draft
+	for _, id := range m.recovered {
+		if rec := m.drafts[id]; rec != nil && !rec.sent && !rec.mine {
+			rec.Open = false
+			m.writeDraft(rec)
+			out = append(out, rec.Draft)
+		}
+	}
+	m.recovered = nil
+	sort.Slice(out, func(i, j int) bool { return out[i].UpdatedAt.After(out[j].UpdatedAt) })
+	return out
+}
+
+// holdDraft keeps a draft from being saved while it becomes a message of the outbox.
+func (m *Mail) holdDraft(id DraftID) {
+	if rec := m.drafts[id]; rec != nil {
+		rec.sent, rec.diskAt, rec.serverAt = true, time.Time{}, time.Time{}
+	}
+}
+
+// draftSent forgets a draft that is in the outbox now.
+func (m *Mail) draftSent(d Draft) {
+	if rec := m.drafts[d.ID]; rec != nil && rec.call == "" {
+		delete(m.drafts, d.ID)
+	}
+}
+
+// reopenDraft makes a draft of a message that does not go, and writes it.
+func (m *Mail) reopenDraft(d Draft) { m.writeDraft(m.reopened(d)) }
+
+func (m *Mail) reopened(d Draft) *draftRecord {
+	d.ServerID = ""
+	d.UpdatedAt = m.now()
+	rec := &draftRecord{known: true}
+	rec.Draft = d
+	rec.status = DraftStatus{State: SaveDirty}
+	rec.serverAt = m.now().Add(serverAfter)
+	m.drafts[d.ID] = rec
+	return rec
+}
+
+// flushDrafts has everything typed written, at the end.
+func (m *Mail) flushDrafts() {
+	for _, rec := range m.drafts {
+		if rec.mine && !rec.sent && (!rec.diskAt.IsZero() || rec.Open) {
+			rec.Open = false
+			m.writeDraft(rec)
+		}
+	}
+}
+
+func (m *Mail) tickDrafts(now time.Time) {
+	for _, rec := range m.drafts {
+		if rec.sent {
+			continue
+		}
+		if !rec.diskAt.IsZero() && !now.Before(rec.diskAt) {
+			m.writeDraft(rec)
+		}
+		if rec.call == "" && rec.stored && !rec.serverAt.IsZero() && !now.Before(rec.serverAt) && rec.diskAt.IsZero() {
+			m.saveAtServer(rec)
+		}
+	}
+}
+
+func (m *Mail) dueDraft() time.Time {
+	var due time.Time
+	for _, rec := range m.drafts {
+		if rec.sent {
+			continue
+		}
+		due = sooner(due, rec.diskAt)
+		if rec.call == "" && rec.stored && rec.diskAt.IsZero() {
+			due = sooner(due, rec.serverAt)
+		}
+	}
+	return due
+}
+
+const putDraft = "INSERT INTO draft(id, rev, doc) VALUES(?, ?, ?) ON CONFLICT(id) DO UPDATE SET rev = excluded.rev, doc = excluded.doc"
+
+func (m *Mail) writeDraft(rec *draftRecord) {
+	rec.diskAt = time.Time{}
+	rec.Rev++
+	doc, rev, id, at := marshal(rec.draftDoc), rec.Rev, rec.Draft.ID, m.now()
+	rec.stored = true
+	m.state.write(func(tx *sql.Tx) error {
+		_, err := tx.Exec(putDraft, string(id), rev, doc)
+		return err
+	}, func(err error) {
+		m.post(func() {
+			if err != nil {
+				m.log.Error("cannot write a draft", "error", err.Error())
+				rec.status = DraftStatus{State: SaveFailed, At: rec.status.At, Problem: err.Error()}
+				if rec.diskAt.IsZero() && !rec.sent {
+					rec.diskAt = m.now().Add(2 * time.Second)
+				}
+				m.changed()
+				return
+			}
+			if rec.diskAt.IsZero() && rec.Rev == rev {
+				rec.status = DraftStatus{State: rec.saveState(), At: at, Problem: rec.status.Problem}
+			}
+			m.changed()
+		})
+	})
+	m.changed()
+}
+
+func draftInput(d Draft) api.DraftInput {
+	list := func(s string) api.Opt[[]string] {
+		out := []string{}
+		for _, a := range parseAddresses(s) {
+			out = append(out, formatAddress(a))
+		}
+		return api.Set(out)
+	}
+	in := api.DraftInput{
+		To: list(d.To), Cc: list(d.Cc), Bcc: list(d.Bcc), Subject: api.Set(d.Subject), Text: api.Set(d.Body),
+	}
+	if d.From != "" {
+		in.From = api.Set(d.From)
+	}
+	if d.ThreadID != "" {
+		in.ThreadID = api.Set(string(d.ThreadID))
+	}
+	return in
+}
+
+// saveAtServer creates or updates the server's copy. One such call is in flight a draft; newer text waits for its
+// answer. These calls may run only once: after a lost answer the server is asked what it has before anything else.
+func (m *Mail) saveAtServer(rec *draftRecord) {
+	if m.closing || m.opts.Passive || m.offline && m.now().Before(m.nextTry) || m.now().Before(m.limitedUntil) {
+		rec.serverAt = m.now().Add(5 * time.Second)
+		return
+	}
+	text := sum(rec.Draft)
+	if rec.Lost {
+		m.lookForDraft(rec)
+		return
+	}
+	if rec.Saved == text || rec.Draft.empty() {
+		rec.serverAt = time.Time{}
+		return
+	}
+	rec.serverAt = time.Time{}
+	// On disk before the call: after a crash in the middle nobody knows whether it ran.
+	rec.Lost, rec.Trying = true, text
+	m.writeDraft(rec)
+	in, id, person := draftInput(rec.Draft), rec.Draft.ServerID, rec.asked
+	rec.asked = false
+	op := "drafts.create"
+	if id != "" {
+		op = "drafts.update"
+	}
+	rec.call = m.start(want{
+		op: op, title: "Saving draft", purpose: "draft " + string(rec.Draft.ID), priority: api.Visible, foreground: person,
+		write: true, resources: []string{"drafts"},
+		run: func(ctx context.Context, c *api.Client) (any, error) {
+			if id != "" {
+				return c.Drafts.Update(ctx, id, in)
+			}
+			return c.Drafts.Create(ctx, in)
+		},
+		done: func(f api.Final) { m.draftSaved(rec, text, f) },
+	})
+}
+
+func (m *Mail) draftSaved(rec *draftRecord, text string, f api.Final) {
+	rec.call = ""
+	var ae *api.Error
+	switch {
+	case f.Err == nil:
+		saved := f.Value.(*api.SavedDraft)
+		if rec.sent {
+			if saved.ID != "" {
+				m.deleteServerDraft(saved.ID)
+			}
+			delete(m.drafts, rec.Draft.ID)
+			return
+		}
+		rec.Lost, rec.Trying, rec.tries = false, "", 0
+		rec.status.Problem = ""
+		if saved.ID != "" { // always go on with this id: it may differ
+			rec.Draft.ServerID, rec.Saved = saved.ID, text
+		} else {
+			rec.status.Problem = "the server did not keep it"
+		}
+		if sum(rec.Draft) != text && rec.serverAt.IsZero() {
+			rec.serverAt = m.now().Add(serverAfter)
+		}
+	case rec.sent:
+		delete(m.drafts, rec.Draft.ID)
+		return
+	case errors.As(f.Err, &ae) && ae.Status >= 400 && ae.Status < 500 && ae.Status != 408:
+		rec.Lost, rec.Trying = false, ""
+		rec.status.Problem = reason(f.Err)
+		switch {
+		case ae.Status == 404 && rec.Draft.ServerID != "":
+			rec.Draft.ServerID, rec.Saved = "", "" // it was deleted elsewhere: what is here stays, as a new one
+			rec.serverAt = m.now()
+		case ae.Status == 429:
+			rec.serverAt = m.limitedUntil
+		}
+	case f.Attempts == 0:
+		rec.Lost, rec.Trying = false, ""
+		rec.serverAt = m.now().Add(jitter(growing(15*time.Second, 15*time.Minute, rec.tries)))
+		rec.tries++
+	default:
+		rec.status.Problem = reason(f.Err)
+		rec.serverAt = m.now().Add(jitter(growing(15*time.Second, 15*time.Minute, rec.tries)))
+		rec.tries++
+		m.lostDraftNotice(rec)
+	}
+	m.writeDraft(rec)
+}
+
+func (m *Mail) lostDraftNotice(rec *draftRecord) {
+	key := "draft " + string(rec.Draft.ID)
+	m.removeNotices(func(n *notice) bool { return n.UndoTo == key })
+	m.addNoticeRetry(Notice{
+		Kind: NoticeInfo, RetryTo: "looks", UndoTo: key,
+		Text: "Draft: answer lost, it may or may not be saved · kept here",
+	}, func() {
+		rec.serverAt, rec.tries = m.now(), 0
+		m.wakeLoop()
+	})
+}
+
+// lookForDraft finds out whether a save whose answer was lost arrived: under its id, else among the newest drafts.
+func (m *Mail) lookForDraft(rec *draftRecord) {
+	rec.serverAt = time.Time{}
+	id, want := rec.Draft.ServerID, rec.Draft
+	known := map[string]bool{}
+	for _, o := range m.drafts {
+		if o != rec && o.Draft.ServerID != "" {
+			known[o.Draft.ServerID] = true
+		}
+	}
+	rec.call = m.start(want2("drafts.list", "Looking for a draft", "draft "+string(want.ID), func(ctx context.Context, c *api.Client) (any, error) {
+		return findDraft(ctx, c, id, want, known)
+	}, func(f api.Final) {
+		rec.call = ""
+		if rec.sent {
+			delete(m.drafts, rec.Draft.ID)
+			return
+		}
+		if f.Err != nil {
+			rec.serverAt = m.now().Add(jitter(growing(15*time.Second, 15*time.Minute, rec.tries)))
+			rec.tries++
+			return
+		}
+		rec.Lost = false
+		if found := f.Value.(foundDraft); found.id != "" {
+			rec.Draft.ServerID = found.id
+			if found.same {
+				rec.Saved = sum(want)
+			}
+		} else {
+			rec.Draft.ServerID, rec.Saved = "", ""
+		}
+		rec.Trying, rec.tries, rec.status.Problem = "", 0, ""
+		if rec.Saved != sum(rec.Draft) {
+			rec.serverAt = m.now()
+		}
+		m.writeDraft(rec)
+	}))
+}
+
+// want2 is a call that reads in the background.
+func want2(op, title, purpose string, run func(context.Context, *api.Client) (any, error), done func(api.Final)) want {
+	return want{op: op, title: title, purpose: purpose, priority: api.Visible, run: run, done: done}
+}
+
+type foundDraft struct {
+	id   string
+	same bool // it holds the newest text
+}
+
+func findDraft(ctx context.Context, c *api.Client, id string, want Draft, known map[string]bool) (foundDraft, error) {
+	if id != "" {
+		d, err := c.Drafts.Get(ctx, id)
+		if err == nil {
+			return foundDraft{id: id, same: sameDraft(d, want)}, nil
+		}
+		if !errors.Is(err, api.ErrNotFound) {
+			return foundDraft{}, err
+		}
+	}
+	page, err := c.Drafts.List(ctx, api.DraftListParams{Limit: 10})
+	if err != nil {
+		return foundDraft{}, err
+	}
+	for _, s := range page.Items {
+		if known[s.ID] {
+			continue
+		}
+		d, err := c.Drafts.Get(ctx, s.ID)
+		if err != nil {
+			if errors.Is(err, api.ErrNotFound) {
+				continue
+			}
+			return foundDraft{}, err
+		}
+		same := sameDraft(d, want)
+		if same || d.Subject == want.Subject && want.Subject != "" && sameRecipients(d.To, want.To) && d.ThreadID == string(want.ThreadID) {
+			return foundDraft{id: s.ID, same: same}, nil
+		}
+	}
+	return foundDraft{}, nil
+}
+
+func sameDraft(d *api.Draft, want Draft) bool {
+	return d.Subject == want.Subject && sameRecipients(d.To, want.To) &&
+		squeeze(bodytext.FromHTML(d.HTML).Plain()) == squeeze(want.Body)
+}
+
+func sameRecipients(have []string, typed string) bool {
+	want := parseAddresses(typed)
+	if len(have) != len(want) {
+		return false
+	}
+	for i, h := range have {
+		if got := parseAddresses(h); len(got) != 1 || !strings.EqualFold(got[0].Email, want[i].Email) {
+			return false
+		}
+	}
+	return true
+}
+
+func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// deleteServerDraft deletes a draft whose message was sent, or that was discarded. Once: if the answer is lost it may
+// stay in the list of drafts, which a person sees.
+func (m *Mail) deleteServerDraft(id string) {
+	if m.closing {
+		return
+	}
+	for i, have := range m.draftIx.ids {
+		if have == id {
+			m.draftIx.ids = append(append([]string(nil), m.draftIx.ids[:i]...), m.draftIx.ids[i+1:]...)
+			break
+		}
+	}
+	delete(m.drafts, serverOwned+DraftID(id))
+	m.start(want{
+		op: "drafts.delete", title: "Deleting a draft", purpose: "draft delete", priority: api.Background, write: true, resources: []string{"drafts"},
+		run:  func(ctx context.Context, c *api.Client) (any, error) { return c.Drafts.Delete(ctx, id) },
+		done: func(api.Final) { m.loadCounts() },
+	})
+}
+
+// Drafts lists the drafts, the newest first: those here and those that only the server has.
+func (m *Mail) Drafts() []DraftRow {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	first := m.draftIx.wantedAt.IsZero() || m.now().Sub(m.draftIx.wantedAt) > time.Minute
+	m.draftIx.wantedAt = m.now()
+	if first {
+		m.loadDraftList()
+	}
+	var out []DraftRow
+	for id, rec := range m.drafts {
+		if rec.sent || rec.known && !rec.stored && rec.diskAt.IsZero() {
+			continue
+		}
+		out = append(out, DraftRow{
+			ID: id, To: rec.Draft.To, Subject: rec.Draft.Subject, Snippet: snippet(rec.Draft.Body), UpdatedAt: rec.Draft.UpdatedAt,
+			Files: len(rec.Draft.Files), Filled: rec.known, OnServer: rec.Draft.ServerID != "", Status: rec.status,
+		})
+	}
+	place := map[DraftID]int{}
+	for i, id := range m.draftIx.ids {
+		place[serverOwned+DraftID(id)] = i
+	}
+	sort.Slice(out, func(i, j int) bool {
+		a, b := out[i], out[j]
+		if !a.UpdatedAt.Equal(b.UpdatedAt) {
+			return a.UpdatedAt.After(b.UpdatedAt)
+		}
+		if place[a.ID] != place[b.ID] {
+			return place[a.ID] < place[b.ID]
+		}
+		return a.ID < b.ID
+	})
+	return out
+}
+
+func (m *Mail) draftCount() int {
+	n := 0
+	for _, rec := range m.drafts {
+		if !rec.sent && (rec.stored || !rec.known) {
+			n++
+		}
+	}
+	return n
+}
+
+func snippet(body string) string {
+	for line := range strings.Lines(body) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, ">") {
+			return line
+		}
+	}
+	return ""
+}
+
+// loadDraftList asks which drafts the server has, when somebody looks at them.
+func (m *Mail) loadDraftList() {
+	if m.draftIx.call != "" || m.draftIx.wantedAt.IsZero() || m.closing || m.opts.Passive {
+		return
+	}
+	m.draftIx.call = m.start(want{
+		op: "drafts.list", title: "Loading drafts", purpose: "drafts", priority: api.Visible, key: "drafts", resources: []string{"drafts"},
+		run: func(ctx context.Context, c *api.Client) (any, error) {
+			return c.Drafts.List(ctx, api.DraftListParams{Limit: pageSize})
+		},
+		done: func(f api.Final) {
+			m.draftIx.call = ""
+			if f.Err != nil {
+				return
+			}
+			m.draftsListed(f.Value.(*api.Page[api.DraftSummary]))
+		},
+	})
+}
+
+func (m *Mail) draftsListed(page *api.Page[api.DraftSummary]) {
+	own := map[string]bool{}
+	for id, rec := range m.drafts {
+		if !strings.HasPrefix(string(id), string(serverOwned)) && rec.Draft.ServerID != "" {
+			own[rec.Draft.ServerID] = true
+		}
+	}
+	m.draftIx.ids = nil
+	listed := map[DraftID]bool{}
+	for _, s := range page.Items {
+		m.draftIx.ids = append(m.draftIx.ids, s.ID)
+		id := serverOwned + DraftID(s.ID)
+		if own[s.ID] {
+			continue
+		}
+		listed[id] = true
+		rec := m.drafts[id]
+		if rec == nil {
+			rec = &draftRecord{}
+			rec.Draft = Draft{ID: id, ServerID: s.ID}
+			m.drafts[id] = rec
+		}
+		if !rec.known && rec.call == "" {
+			m.fetchDraft(rec, false)
+		}
+	}
+	for id, rec := range m.drafts {
+		if strings.HasPrefix(string(id), string(serverOwned)) && !listed[id] && !rec.stored && !page.HasMore {
+			delete(m.drafts, id)
+		}
+	}
+	m.changed()
+}
+
+// OpenDraft sees to it that the text of a draft is here and reports whether it is already; if not it comes, and
+// [Mail.Draft] then has it.
+func (m *Mail) OpenDraft(id DraftID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	rec := m.drafts[id]
+	if rec == nil {
+		return false
+	}
+	if rec.known {
+		return true
+	}
+	if rec.call == "" {
+		m.fetchDraft(rec, true)
+	} else if c := m.calls[rec.call]; c != nil {
+		c.Foreground = true
+		m.async.Reprioritize(rec.call, api.Person)
+	}
+	return false
+}
+
+func (m *Mail) fetchDraft(rec *draftRecord, person bool) {
+	id := rec.Draft.ServerID
+	prio := api.Background
+	if person {
+		prio = api.Person
+	}
+	rec.call = m.start(want{
+		op: "drafts.get", title: "Loading draft", purpose: "drafts", priority: prio, foreground: person,
+		many: func(n int) string { return fmt.Sprintf("Loading %d drafts", n) },
+		key:  "draft/" + id, resources: []string{"drafts"},
+		run: func(ctx context.Context, c *api.Client) (any, error) { return c.Drafts.Get(ctx, id) },
+		done: func(f api.Final) {
+			rec.call = ""
+			if f.Err != nil || rec.known {
+				if person && f.Err != nil && !errors.Is(f.Err, context.Canceled) {
+					m.addNotice(Notice{Kind: NoticeFailure, Text: failureText("Loading draft", f.Err)})
+				}
+				return
+			}
+			d := f.Value.(*api.Draft)
+			rec.Draft = Draft{
+				ID: rec.Draft.ID, ServerID: id, Kind: DraftNew, ThreadID: ThreadID(d.ThreadID), From: d.From,
+				To: strings.Join(d.To, ", "), Cc: strings.Join(d.Cc, ", "), Bcc: strings.Join(d.Bcc, ", "),
+				Subject: d.Subject, Body: bodytext.FromHTML(d.HTML).Plain(),
+			}
+			if d.ThreadID != "" {
+				rec.Draft.Kind = DraftReply
+			}
+			rec.known, rec.Saved = true, sum(rec.Draft)
+			rec.status = DraftStatus{State: SaveServer}
+			m.changed()
+		},
+	})
+}
+
+// mergeDraft takes over what another process wrote.
+func (m *Mail) mergeDraft(d *draftDoc) {
+	rec := m.drafts[d.Draft.ID]
+	if rec == nil {
+		rec = &draftRecord{known: true, stored: true}
+		m.drafts[d.Draft.ID] = rec
+	}
+	if d.Rev > rec.Rev && rec.diskAt.IsZero() && !rec.sent {
+		rec.draftDoc, rec.known, rec.stored = *d, true, true
+		rec.status = DraftStatus{State: d.saveState(), At: d.Draft.UpdatedAt}
+	}
+}
+
+// EditorFile writes a draft's text to a file of its own for an editor, and gives its path. It blocks on the disk. The
+// file is adopted by [Mail.AdoptEditorFile], or at the next start when the program died in between.
+func (m *Mail) EditorFile(id DraftID) (string, error) {
+	d, ok := m.Draft(id)
+	if !ok {
+		return "", errors.New("there is no such draft")
+	}
+	dir := filepath.Join(m.opts.StateDir, "editor")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	path := editorPath(dir, id)
+	return path, os.WriteFile(path, []byte(d.Body), 0o600)
+}
+
+func editorPath(dir string, id DraftID) string {
+	return filepath.Join(dir, strings.NewReplacer("/", "_", ":", "_").Replace(string(id))+".md")
+}
+
+// AdoptEditorFile reads the text back that the editor wrote. It blocks on the disk; the file goes once the text is safe.
+func (m *Mail) AdoptEditorFile(id DraftID) (Draft, error) {
+	path := editorPath(filepath.Join(m.opts.StateDir, "editor"), id)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Draft{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	rec := m.drafts[id]
+	if rec == nil {
+		return Draft{}, errors.New("there is no such draft")
+	}
+	d := rec.Draft
+	d.Body = strings.ReplaceAll(strings.ToValidUTF8(string(text), "\uFFFD"), "\r\n", "\n")
+	d.Body = strings.TrimSuffix(d.Body, "\n")
+	m.editDraft(d)
+	m.writeDraft(rec)
+	m.state.read(func(*sql.DB) error { return os.Remove(path) }, func(error) {}) // behind the write
+	return rec.Draft, nil
+}
+
+// adoptDrafts takes over what was being written when the program last died, and has what the server lacks saved.
+func (m *Mail) adoptDrafts() {
+	m.adoptEditorFiles()
+	for id, rec := range m.drafts {
+		if rec.Open {
+			m.recovered = append(m.recovered, id)
+		}
+		if rec.saveState() != SaveServer {
+			rec.serverAt = m.now().Add(serverAfter)
+		}
+	}
+}
+
+// adoptEditorFiles takes over what an editor wrote when the program died under it.
+func (m *Mail) adoptEditorFiles() {
+	dir := filepath.Join(m.opts.StateDir, "editor")
+	for id, rec := range m.drafts {
+		path := editorPath(dir, id)
+		info, err := os.Stat(path)
+		if err != nil || !info.ModTime().After(rec.Draft.UpdatedAt) {
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || len(text) == 0 {
+			continue
+		}
+		rec.Draft.Body = strings.TrimSuffix(strings.ToValidUTF8(string(text), "\uFFFD"), "\n")
+		rec.Draft.UpdatedAt, rec.Open = info.ModTime(), true
+		m.writeDraft(rec)
+		m.state.read(func(*sql.DB) error { return os.Remove(path) }, func(error) {})
+	}
+}

@@ -1,0 +1,278 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"codeberg.org/teapost/teapost/api"
+	"codeberg.org/teapost/teapost/internal/clean"
+)
+
+// Attach reads a file and keeps its bytes with a draft. The draft's Files grow when that is done; what goes wrong is a
+// failure notice.
+func (m *Mail) Attach(id DraftID, path string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.attach(id, func() (string, string, []byte, error) {
+		info, err := os.Stat(path)
+		switch {
+		case err != nil:
+			return "", "", nil, plainPathError(err)
+		case !info.Mode().IsRegular():
+			return "", "", nil, errors.New("it is not a file")
+		case info.Size() > maxFiles:
+			return "", "", nil, fmt.Errorf("it has %d MB; at most %d MB can be sent", info.Size()>>20, maxFiles>>20)
+		}
+		bytes, err := os.ReadFile(path)
+		return filepath.Base(path), "", bytes, plainPathError(err)
+	}, filepath.Base(path))
+}
+
+func plainPathError(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// attach stores what read gives, on the writer goroutine, and joins it to the draft.
+func (m *Mail) attach(id DraftID, read func() (name, contentType string, bytes []byte, err error), what string) {
+	f := File{ID: newID()}
+	m.state.write(func(tx *sql.Tx) error {
+		name, contentType, bytes, err := read()
+		if err != nil {
+			return err
+		}
+		f.Name, f.ContentType, f.SizeBytes = clean.Filename(name), contentType, int64(len(bytes))
+		if f.ContentType == "" {
+			f.ContentType = contentTypeOf(f.Name, bytes)
+		}
+		_, err = tx.Exec("INSERT INTO file(id, draft, bytes) VALUES(?, ?, ?)", f.ID, string(id), bytes)
+		return err
+	}, func(err error) {
+		m.post(func() {
+			if err != nil {
+				m.addNotice(Notice{Kind: NoticeFailure, Text: fmt.Sprintf("Could not attach %s: %s", what, err)})
+				return
+			}
+			rec := m.drafts[id]
+			if rec == nil || rec.sent {
+				return
+			}
+			rec.Draft.Files = append(append([]File(nil), rec.Draft.Files...), f)
+			rec.known = true
+			m.writeDraft(rec)
+		})
+	})
+}
+
+func contentTypeOf(name string, bytes []byte) string {
+	if t := mime.TypeByExtension(strings.ToLower(filepath.Ext(name))); t != "" {
+		return t
+	}
+	return http.DetectContentType(bytes)
+}
+
+// Detach takes an attachment off a draft.
+func (m *Mail) Detach(id DraftID, file string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	rec := m.drafts[id]
+	if rec == nil || rec.sent {
+		return
+	}
+	var kept []File
+	for _, f := range rec.Draft.Files {
+		if f.ID != file {
+			kept = append(kept, f)
+		}
+	}
+	rec.Draft.Files = kept
+	m.writeDraft(rec)
+	m.state.write(func(tx *sql.Tx) error {
+		_, err := tx.Exec("DELETE FROM file WHERE id = ?", file)
+		return err
+	}, m.logWrite("file"))
+}
+
+// fetchFiles asks for the attachments of a message, with their bytes.
+func (m *Mail) fetchFiles(title string, thread ThreadID, message string, retry func(), done func([]api.Attachment, error)) {
+	m.start(want{
+		op: "threads.listAttachments", title: title, purpose: "files " + message, priority: api.Person, foreground: true, retry: retry,
+		key: "files/" + message, resources: []string{"thread/" + string(thread)},
+		run: func(ctx context.Context, c *api.Client) (any, error) {
+			return c.Threads.ListAttachments(ctx, string(thread), message)
+		},
+		done: func(f api.Final) {
+			if f.Err != nil {
+				done(nil, f.Err)
+				return
+			}
+			done(f.Value.([]api.Attachment), nil)
+		},
+	})
+}
+
+// attachFrom joins the attachments of a message to a draft.
+func (m *Mail) attachFrom(id DraftID, thread ThreadID, msg *api.Message) {
+	inline := map[string]bool{}
+	for _, a := range msg.Attachments {
+		inline[a.AttachmentID] = a.Inline
+	}
+	again := func() { m.attachFrom(id, thread, msg) }
+	m.fetchFiles("Fetching the attachments to forward", thread, msg.ID, again, func(files []api.Attachment, err error) {
+		if err != nil {
+			if !errors.Is(err, context.Canceled) || errors.Is(err, errStopped) {
+				m.addNoticeRetry(Notice{Kind: NoticeFailure, Text: "The attachments are not in the forwarded message: " + reason(err)}, again)
+			}
+			return
+		}
+		for _, a := range files {
+			if inline[a.AttachmentID] {
+				continue
+			}
+			m.attach(id, func() (string, string, []byte, error) { return a.Filename, a.ContentType, a.Content, nil }, clean.Line(a.Filename))
+		}
+	})
+}
+
+// SaveFiles fetches attachments of a message and writes them into dir under clean names of their own; nothing that is
+// there is written over. No attachments named: all that are not shown inside the text. A notice tells the end.
+func (m *Mail) SaveFiles(thread ThreadID, message string, attachments []string, dir string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.saveFiles(thread, message, attachments, dir)
+}
+
+func (m *Mail) saveFiles(thread ThreadID, message string, attachments []string, dir string) {
+	wanted := map[string]bool{}
+	for _, id := range attachments {
+		wanted[id] = true
+	}
+	again := func() { m.saveFiles(thread, message, attachments, dir) }
+	m.fetchFiles("Fetching attachments", thread, message, again, func(files []api.Attachment, err error) {
+		if err != nil {
+			m.filesFailed("Could not save the attachments", err, again)
+			return
+		}
+		go func() { // the disk may be slow: neither the loop nor the writer waits for it
+			names, err := writeFiles(files, wanted, dir)
+			m.post(func() {
+				if err != nil {
+					m.addNoticeRetry(Notice{Kind: NoticeFailure, Text: fmt.Sprintf("Could not save into %s: %s", dir, err)}, again)
+					return
+				}
+				what := plural(len(names), "file", "files")
+				if len(names) == 1 {
+					what = names[0]
+				}
+				m.replaceResult(Notice{Kind: NoticeResult, Text: "Saved " + what + " to " + dir})
+			})
+		}()
+	})
+}
+
+func (m *Mail) filesFailed(what string, err error, again func()) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	m.addNoticeRetry(Notice{Kind: NoticeFailure, Text: what + ": " + reason(err)}, again)
+}
+
+// writeFiles writes attachments under names that are clean, new and, on any file system, different.
+func writeFiles(files []api.Attachment, wanted map[string]bool, dir string) ([]string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, plainPathError(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, plainPathError(err)
+	}
+	var names clean.Names
+	for _, e := range entries {
+		names.Add(e.Name())
+	}
+	var out []string
+	for _, a := range files {
+		if len(wanted) > 0 && !wanted[a.AttachmentID] {
+			continue
+		}
+		name := names.Unique(clean.Filename(a.Filename))
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return out, plainPathError(err)
+		}
+		_, err = f.Write(a.Content)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return out, errors.Join(plainPathError(err), os.Remove(f.Name()))
+		}
+		names.Add(name)
+		out = append(out, name)
+	}
+	return out, nil
+}
+
+// ReadFile fetches one attachment into a private temporary file, for a viewer. [Mail.Opened] tells its path.
+func (m *Mail) ReadFile(thread ThreadID, message, attachment string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	again := func() {}
+	m.fetchFiles("Fetching an attachment", thread, message, nil, func(files []api.Attachment, err error) {
+		if err != nil {
+			m.filesFailed("Could not open the attachment", err, again)
+			return
+		}
+		go func() {
+			dir, err := os.MkdirTemp(filepath.Join(m.opts.StateDir), "view-")
+			var names []string
+			if err == nil {
+				names, err = writeFiles(files, map[string]bool{attachment: true}, dir)
+			}
+			m.post(func() {
+				switch {
+				case err != nil:
+					m.addNotice(Notice{Kind: NoticeFailure, Text: "Could not open the attachment: " + err.Error()})
+				case len(names) == 0:
+					m.addNotice(Notice{Kind: NoticeFailure, Text: "The attachment is not there any more"})
+				default:
+					m.opened = append(m.opened, filepath.Join(dir, names[0]))
+					m.changed()
+				}
+			})
+		}()
+	})
+}
+
+// Opened is the path of a file that ReadFile made ready; each is told once.
+func (m *Mail) Opened() (path string, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.opened) == 0 {
+		return "", false
+	}
+	path = m.opened[0]
+	m.opened = m.opened[1:]
+	return path, true
+}
+
+// removeViewed deletes the temporary files of earlier runs.
+func (m *Mail) removeViewed() {
+	dirs, err := filepath.Glob(filepath.Join(m.opts.StateDir, "view-*"))
+	if err != nil {
+		return
+	}
+	for _, d := range dirs {
+		if err := os.RemoveAll(d); err != nil {
+			m.log.Warn("cannot remove a temporary file", "error", err.Error())
+		}
+	}
+}

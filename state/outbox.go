@@ -1,0 +1,1019 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"codeberg.org/teapost/teapost/api"
+)
+
+const (
+	// askAfter is how long after a first attempt of unknown outcome a message is sent again without asking: nobody
+	// says how long the API remembers a key.
+	askAfter = 24 * time.Hour
+	// keepSettled is how long a message that left stays listed.
+	keepSettled = 24 * time.Hour
+	// tagName is the tag of a send under which it can be looked up.
+	tagName = "teapost"
+)
+
+// entry is a message in the outbox. Its body, the exact bytes that are sent, is a column of its own in state.db and is
+// never changed; neither is its key.
+type entry struct {
+	ID           EntryID    `json:"id"`
+	State        EntryState `json:"state"`
+	Key          string     `json:"key"`
+	Subject      string     `json:"subject"`
+	To           []Address  `json:"to"`
+	Thread       ThreadID   `json:"thread,omitempty"`
+	CreatedAt    time.Time  `json:"created"`
+	ScheduledAt  time.Time  `json:"scheduled"`
+	Window       bool       `json:"window"` // the bytes hold a cancel window
+	Origin       string     `json:"origin"`
+	FirstAttempt time.Time  `json:"first"` // zero: no attempt was begun
+	LastTry      time.Time  `json:"last"`
+	Attempts     int        `json:"attempts"`
+	Tries        int        `json:"tries"` // calls that failed since the last person's wish, for the growing wait
+	NextAt       time.Time  `json:"next"`
+	NetWait      bool       `json:"netWait"` // waits for a connection: any success lets it go
+	SignIn       bool       `json:"signIn"`  // held until the credential is mended
+	Stopped      bool       `json:"stopped"` // the person stopped it: it does not go by itself
+	CancelWanted bool       `json:"cancelWanted"`
+	Why          string     `json:"why,omitempty"`
+	Status       int        `json:"status,omitempty"`
+	Code         string     `json:"code,omitempty"`
+	Request      string     `json:"request,omitempty"`
+	EmailID      string     `json:"email,omitempty"`
+	CancelUntil  time.Time  `json:"cancelUntil"`
+	Replayed     bool       `json:"replayed"`
+	TestMode     bool       `json:"testMode"`
+	Ask          Ask        `json:"ask,omitempty"`
+	SettledAt    time.Time  `json:"settled"`
+	Draft        Draft      `json:"draft"`
+	Rev          int64      `json:"rev"`
+
+	call, follow, look string // ids of calls that run for it
+	claiming           bool   // the write that must be on disk before the attempt runs
+	followAt           time.Time
+	followTries        int
+	unsaved            bool // never reached the disk
+	mine               bool // this process made it
+}
+
+// live reports that the message has not left yet, or needs the person.
+func (e *entry) live() bool {
+	return !e.unsaved && e.State != EntrySent && e.State != EntryCancelled
+}
+
+// attempted reports that an attempt was begun whose outcome is not known to be a refusal.
+func (e *entry) attempted() bool { return !e.FirstAttempt.IsZero() }
+
+func (e *entry) busy() bool { return e.call != "" || e.claiming }
+
+// free reports that it may be edited or dropped without any doubt.
+func (e *entry) free() bool {
+	if e.busy() || e.look != "" {
+		return false
+	}
+	switch e.State {
+	case EntryQueued, EntryHeld:
+		return !e.attempted()
+	case EntryFailed, EntryCancelled:
+		return true
+	}
+	return e.Ask == AskEditAsNew
+}
+
+func (e *entry) canTakeBack(now time.Time) bool {
+	if e.CancelWanted {
+		return false
+	}
+	switch e.State {
+	case EntrySaving, EntryQueued:
+		return true
+	case EntryHeld:
+		return !e.attempted()
+	case EntrySending, EntryWaiting, EntryUnknown:
+		return e.Window || !e.ScheduledAt.IsZero()
+	case EntryAccepted:
+		return now.Before(e.CancelUntil) || now.Before(e.ScheduledAt)
+	}
+	return false
+}
+
+func (m *Mail) entry(id EntryID) *entry {
+	for _, e := range m.outbox {
+		if e.ID == id {
+			return e
+		}
+	}
+	return nil
+}
+
+func (m *Mail) showEntry(e *entry) Entry {
+	now := m.now()
+	s := Entry{
+		ID: e.ID, State: e.State, Subject: e.Subject, To: e.To, ThreadID: e.Thread, CreatedAt: e.CreatedAt, ScheduledAt: e.ScheduledAt,
+		Why: e.Why, Status: e.Status, Code: e.Code, Request: e.Request, Attempts: e.Attempts, Call: e.call, EmailID: e.EmailID,
+		Replayed: e.Replayed, TestMode: e.TestMode, Ask: e.Ask, TakingBack: e.CancelWanted, SettledAt: e.SettledAt,
+		CanEdit: e.free() || e.State == EntryUnknown && !e.busy() && e.look == "",
+		CanDrop: e.free() || e.State == EntrySent,
+	}
+	switch e.State {
+	case EntryWaiting:
+		s.Until = e.NextAt
+	case EntryAccepted:
+		s.Until = e.CancelUntil
+	}
+	switch e.State {
+	case EntryQueued, EntryHeld, EntryWaiting, EntryUnknown:
+		s.CanSend = !e.busy()
+	}
+	s.CanTakeBack = e.canTakeBack(now)
+	return s
+}
+
+// Outbox lists the messages that have not left, oldest first, and then those that did within the last day.
+func (m *Mail) Outbox() []Entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var out, settled []Entry
+	for _, e := range m.outbox {
+		switch {
+		case e.unsaved:
+		case e.live():
+			out = append(out, m.showEntry(e))
+		default:
+			settled = append([]Entry{m.showEntry(e)}, settled...)
+		}
+	}
+	return append(out, settled...)
+}
+
+// Entry is one message of the outbox.
+func (m *Mail) Entry(id EntryID) (Entry, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e := m.entry(id); e != nil {
+		return m.showEntry(e), true
+	}
+	return Entry{}, false
+}
+
+// Send puts a message into the outbox and returns the id of its entry, which is [EntrySaving] until its bytes and its
+// key are on the disk. Only then is it tried, and only then is its draft gone. When that fails the entry is
+// [EntryFailed] and the draft stays. Sending a draft again whose entry has not ended gives that entry.
+func (m *Mail) Send(d Draft, o SendOptions) EntryID {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.send(d, o)
+}
+
+func (m *Mail) send(d Draft, o SendOptions) EntryID {
+	for _, e := range m.outbox {
+		if e.Draft.ID == d.ID && e.live() && e.State != EntryFailed {
+			return e.ID
+		}
+	}
+	now := m.now()
+	e := &entry{
+		ID: EntryID(newID()), State: EntrySaving, Key: api.NewIdempotencyKey(), Subject: d.Subject, Thread: d.ThreadID,
+		CreatedAt: now, ScheduledAt: o.At, Origin: m.opts.Origin, Draft: d, Rev: 1, mine: true,
+	}
+	e.To = append(append(parseAddresses(d.To), parseAddresses(d.Cc)...), parseAddresses(d.Bcc)...)
+	undo := o.Undo
+	if undo == 0 {
+		undo = m.opts.Undo
+	}
+	seconds := int(undo / time.Second)
+	if seconds < 0 || !o.At.IsZero() {
+		seconds = 0
+	}
+	e.Window = seconds > 0
+	m.outbox = append(m.outbox, e)
+	m.holdDraft(d.ID)
+	stored := *e
+	stored.State = EntryQueued
+	doc := marshal(&stored)
+	m.state.write(func(tx *sql.Tx) error {
+		files, err := readFiles(tx, d)
+		if err != nil {
+			return err
+		}
+		body, err := sendBody(d, files, e.ID, seconds, o.At)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Exec("INSERT INTO outbox(id, rev, doc, body) VALUES(?, ?, ?, ?)", string(e.ID), 1, doc, body); err != nil {
+			return err
+		}
+		_, err = tx.Exec("DELETE FROM draft WHERE id = ?", string(d.ID))
+		return err
+	}, func(err error) {
+		m.post(func() {
+			if err != nil {
+				e.State, e.unsaved, e.Why = EntryFailed, true, "it could not be kept on the disk: "+err.Error()
+				m.reopenDraft(d)
+				m.changed()
+				return
+			}
+			m.draftSent(d)
+			if e.CancelWanted {
+				m.dropBack(e)
+				return
+			}
+			e.State = EntryQueued
+			m.pushUndo(undoStep{entry: e.ID})
+			m.pumpOutbox(m.now())
+			m.changed()
+		})
+	})
+	m.changed()
+	return e.ID
+}
+
+// errTaken says that another process changed or took the entry.
+var errTaken = errors.New("another teapost changed it")
+
+// saveEntry writes an entry as it is now. It fails with errTaken when another process was quicker. after may be nil.
+func (m *Mail) saveEntry(e *entry, after func(error)) {
+	was := e.Rev
+	e.Rev++
+	doc, rev, id := marshal(e), e.Rev, string(e.ID)
+	sent := e.State == EntrySent
+	draft := string(e.Draft.ID)
+	m.state.write(func(tx *sql.Tx) error {
+		res, err := tx.Exec("UPDATE outbox SET rev = ?, doc = ? WHERE id = ? AND rev = ?", rev, doc, id, was)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(errTaken, err)
+		}
+		if !sent { // anything else may have to be sent, or opened again
+			return nil
+		}
+		if _, err := tx.Exec("UPDATE outbox SET body = x'' WHERE id = ?", id); err != nil {
+			return err
+		}
+		_, err = tx.Exec("DELETE FROM file WHERE draft = ?", draft)
+		return err
+	}, func(err error) {
+		if errors.Is(err, errTaken) {
+			m.post(m.reload)
+		} else if err != nil {
+			m.logWrite("outbox")(err)
+		}
+		if after != nil {
+			m.post(func() { after(err) })
+		}
+	})
+	m.changed()
+}
+
+func (m *Mail) deleteEntry(e *entry, files bool) {
+	kept := m.outbox[:0]
+	for _, o := range m.outbox {
+		if o != e {
+			kept = append(kept, o)
+		}
+	}
+	m.outbox = kept
+	id, draft := string(e.ID), string(e.Draft.ID)
+	m.state.write(func(tx *sql.Tx) error {
+		if _, err := tx.Exec("DELETE FROM outbox WHERE id = ?", id); err != nil {
+			return err
+		}
+		if !files {
+			return nil
+		}
+		_, err := tx.Exec("DELETE FROM file WHERE draft = ?", draft)
+		return err
+	}, m.logWrite("outbox"))
+	m.changed()
+}
+
+// toDraft takes a message out of the outbox and puts its text among the drafts, in one transaction.
+func (m *Mail) toDraft(e *entry) Draft {
+	kept := m.outbox[:0]
+	for _, o := range m.outbox {
+		if o != e {
+			kept = append(kept, o)
+		}
+	}
+	clear(m.outbox[len(kept):])
+	m.outbox = kept
+	rec := m.reopened(e.Draft)
+	rec.stored, rec.Rev = true, 1
+	rec.status = DraftStatus{State: SaveDisk, At: m.now()}
+	doc, id, draft := marshal(rec.draftDoc), string(e.ID), string(rec.Draft.ID)
+	m.state.write(func(tx *sql.Tx) error {
+		if _, err := tx.Exec("DELETE FROM outbox WHERE id = ?", id); err != nil {
+			return err
+		}
+		_, err := tx.Exec(putDraft, draft, 1, doc)
+		return err
+	}, m.logWrite("outbox"))
+	m.changed()
+	return rec.Draft
+}
+
+// pumpOutbox tries what may be tried now and follows what was accepted. With the lock held.
+func (m *Mail) pumpOutbox(now time.Time) {
+	for _, e := range append([]*entry(nil), m.outbox...) {
+		if !e.live() {
+			if !e.unsaved && m.owner && !e.SettledAt.IsZero() && now.Sub(e.SettledAt) > keepSettled {
+				m.deleteEntry(e, true)
+			}
+			continue
+		}
+		if !m.owner || m.closing || e.busy() || e.look != "" {
+			continue
+		}
+		switch {
+		case e.State == EntryAccepted:
+			if e.CancelWanted {
+				m.cancelEmail(e)
+			} else if e.follow == "" && !now.Before(e.followAt) {
+				m.followEmail(e)
+			}
+		case m.mayTry(e, now):
+			m.try(e)
+		}
+	}
+}
+
+// mayTry says whether an attempt may begin now, and puts the question where the person must be asked first.
+func (m *Mail) mayTry(e *entry, now time.Time) bool {
+	switch e.State {
+	case EntryQueued, EntryWaiting:
+	case EntryUnknown:
+		if e.Stopped {
+			return false
+		}
+	default:
+		return false
+	}
+	if e.Ask != AskNothing || now.Before(e.NextAt) || now.Before(m.limitedUntil) && e.State != EntryQueued {
+		return false
+	}
+	if !e.attempted() {
+		if !e.ScheduledAt.IsZero() && !now.Before(e.ScheduledAt) {
+			e.Ask = AskOverdue
+			m.saveEntry(e, nil)
+			return false
+		}
+		return true
+	}
+	if now.Sub(e.FirstAttempt) > askAfter || e.Origin != m.opts.Origin {
+		m.lookUp(e, func(found bool) {
+			if !found {
+				e.State, e.Ask = EntryUnknown, AskTryAgain
+				e.Why = "it may have arrived, and it was first tried over a day ago"
+				if e.Origin != m.opts.Origin {
+					e.Why = "it may have arrived, and the account has changed since"
+				}
+				m.saveEntry(e, nil)
+			}
+		})
+		return false
+	}
+	return true
+}
+
+func (m *Mail) dueOutbox() time.Time {
+	var due time.Time
+	if !m.owner {
+		return due
+	}
+	now := m.now()
+	for _, e := range m.outbox {
+		if !e.live() || e.busy() || e.look != "" || e.Ask != AskNothing {
+			continue
+		}
+		switch e.State {
+		case EntryQueued, EntryWaiting:
+			due = sooner(due, latest(e.NextAt, now))
+		case EntryUnknown:
+			if !e.Stopped {
+				due = sooner(due, latest(e.NextAt, now))
+			}
+		case EntryAccepted:
+			if e.follow == "" {
+				due = sooner(due, latest(e.followAt, now))
+			}
+		}
+	}
+	if due.Before(m.limitedUntil) && !due.IsZero() {
+		due = m.limitedUntil
+	}
+	return due
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// pokeOutbox lets what waits for a connection go now.
+func (m *Mail) pokeOutbox() {
+	now := m.now()
+	for _, e := range m.outbox {
+		if e.State != EntryWaiting && e.State != EntryUnknown {
+			continue
+		}
+		if e.NetWait && (e.Status == 0 || now.Sub(e.LastTry) > 15*time.Second) {
+			e.NextAt = time.Time{}
+		}
+	}
+}
+
+// try begins an attempt: first the disk learns that one begins, then the bytes go out.
+func (m *Mail) try(e *entry) {
+	e.claiming = true
+	if e.FirstAttempt.IsZero() {
+		e.FirstAttempt = m.now()
+	}
+	e.LastTry = m.now()
+	before := e.State
+	e.State, e.Stopped, e.Why, e.Status, e.Code, e.NetWait, e.SignIn = EntrySending, false, "", 0, "", false, false
+	m.saveEntry(e, func(err error) {
+		e.claiming = false
+		if err != nil {
+			e.State = before
+			if !errors.Is(err, errTaken) {
+				e.NextAt = m.now().Add(15 * time.Second) // the disk is full: the bytes must not leave unrecorded
+			}
+			m.changed()
+			return
+		}
+		m.sendBytes(e)
+	})
+}
+
+func (m *Mail) sendBytes(e *entry) {
+	e.claiming = true
+	var body []byte
+	id := string(e.ID)
+	m.state.read(func(db *sql.DB) error {
+		return db.QueryRow("SELECT body FROM outbox WHERE id = ?", id).Scan(&body)
+	}, func(err error) {
+		m.post(func() {
+			e.claiming = false
+			if m.closing {
+				e.State = EntryUnknown
+				if e.Attempts == 0 {
+					e.State, e.FirstAttempt = EntryQueued, time.Time{}
+				}
+				m.saveEntry(e, nil)
+				return
+			}
+			if err != nil {
+				e.State, e.Why = EntryFailed, "its text cannot be read from the disk: "+err.Error()
+				m.saveEntry(e, nil)
+				return
+			}
+			key := e.Key
+			e.call = m.start(want{
+				op: "emails.send", title: "Sending to " + recipients(e.To), purpose: "send " + id, priority: api.Person, foreground: true,
+				write: true, resources: []string{"threads", "thread/" + string(e.Thread)},
+				run: func(ctx context.Context, c *api.Client) (any, error) {
+					return c.Emails.SendBytes(ctx, body, api.WithIdempotencyKey(key))
+				},
+				done: func(f api.Final) { m.sendAnswered(e, f) },
+			})
+		})
+	})
+}
+
+// sendAnswered gives the entry the state that the answer to its send means. See the table in docs/architecture.md.
+func (m *Mail) sendAnswered(e *entry, f api.Final) {
+	e.call = ""
+	before := e.Attempts
+	e.Attempts += f.Attempts
+	if f.Err == nil {
+		sent := f.Value.(*api.SentEmail)
+		e.Tries = 0
+		m.emailKnown(e, &sent.Email, sent.Replayed)
+		return
+	}
+	e.Why, e.Request = reason(f.Err), ""
+	var ae *api.Error
+	var ne *api.NetworkError
+	now := m.now()
+	switch {
+	case errors.Is(f.Err, context.Canceled):
+		stopped := errors.Is(f.Err, errStopped)
+		switch {
+		case f.Attempts == 0 && before == 0: // nothing left this machine
+			e.FirstAttempt = time.Time{}
+			e.State, e.Why = EntryQueued, ""
+			if stopped {
+				e.State, e.Why = EntryHeld, "stopped before it was tried"
+			}
+		default:
+			e.State, e.Stopped, e.Why = EntryUnknown, stopped, "stopped; it may already have been accepted"
+		}
+		if stopped {
+			m.heldNotice(e)
+		}
+	case errors.As(f.Err, &ae):
+		e.Status, e.Code, e.Request = ae.Status, ae.Code, ae.RequestID
+		m.sendRefused(e, ae, now)
+	case errors.As(f.Err, &ne):
+		m.wait(e, jitter(growing(15*time.Second, 15*time.Minute, e.Tries)), true)
+	default: // refused before anything was sent
+		e.State, e.SettledAt = EntryFailed, now
+		if before == 0 && f.Attempts == 0 {
+			e.FirstAttempt = time.Time{}
+		}
+		m.failedNotice(e)
+	}
+	m.saveEntry(e, nil)
+	m.removeNotices(func(n *notice) bool { return n.Entry == e.ID && n.Kind == NoticeResult })
+}
+
+func (m *Mail) sendRefused(e *entry, ae *api.Error, now time.Time) {
+	wait := jitter(growing(15*time.Second, 15*time.Minute, e.Tries))
+	if ae.HasRetryAfter {
+		wait = max(wait, ae.RetryAfter)
+	}
+	switch {
+	case ae.Status == 429:
+		if !ae.HasRetryAfter {
+			wait = max(wait, time.Minute)
+		}
+		m.wait(e, wait, false)
+	case ae.Status == 408 || ae.Status >= 500:
+		m.wait(e, wait, !ae.HasRetryAfter)
+	case ae.Status >= 200 && ae.Status < 300:
+		// It was a success that could not be read. The same key gives the message that it made.
+		m.wait(e, wait, false)
+	case ae.Status == 401 || ae.Status == 403:
+		e.State, e.SignIn = EntryHeld, true
+		m.settledRefusal(e)
+		n := Notice{Kind: NoticeFailure, Entry: e.ID, Text: fmt.Sprintf("Held: %s · %s · sign in again, it then goes unchanged", quoted(e.Subject), reason(ae))}
+		m.addNoticeRetry(n, func() { m.sendNow(e) })
+	default:
+		e.State, e.SettledAt = EntryFailed, now
+		switch {
+		case errors.Is(ae, api.ErrIdempotencyReuse):
+			e.Why = "the server has another message under this key: look into Sent before sending it as a new message"
+		case errors.Is(ae, api.ErrInvalidIdempotencyKey):
+			e.Why = "the server does not accept its key: edit and send it as a new message"
+		default:
+			e.Why = ae.Message
+			if ae.Param != "" {
+				e.Why = ae.Param + ": " + e.Why
+			}
+			for _, f := range ae.Fields {
+				e.Why += " · " + f.Key + ": " + f.Error
+			}
+		}
+		m.failedNotice(e)
+	}
+}
+
+// settledRefusal notes that the server answered for certain that it did not take the message.
+func (m *Mail) settledRefusal(e *entry) {
+	if e.Attempts == 1 {
+		e.FirstAttempt = time.Time{}
+	}
+}
+
+func (m *Mail) wait(e *entry, d time.Duration, untilConnected bool) {
+	e.Tries++
+	e.State, e.NextAt, e.NetWait = EntryWaiting, m.now().Add(d), untilConnected
+}
+
+func (m *Mail) heldNotice(e *entry) {
+	text := "Held: " + quoted(e.Subject)
+	if e.State == EntryUnknown {
+		text += " · it may already have been accepted · sending again cannot double it"
+	}
+	m.addNoticeRetry(Notice{Kind: NoticeFailure, Entry: e.ID, RetryTo: "sends it", Text: text}, func() { m.sendNow(e) })
+}
+
+func (m *Mail) failedNotice(e *entry) {
+	m.addNotice(Notice{Kind: NoticeFailure, Entry: e.ID, Text: fmt.Sprintf("Not sent: %s to %s · %s · it is in the outbox", quoted(e.Subject), recipients(e.To), e.Why)})
+}
+
+// emailKnown gives the entry the state that the server's email has.
+func (m *Mail) emailKnown(e *entry, mail *api.Email, replayed bool) {
+	now := m.now()
+	first := e.EmailID == ""
+	e.EmailID, e.Why = mail.ID, ""
+	e.Replayed = e.Replayed || replayed
+	e.TestMode = mail.Mode == api.ModeTest || mail.Transport == "test"
+	e.CancelUntil = time.Time{}
+	if mail.CancellableUntil != nil {
+		e.CancelUntil = *mail.CancellableUntil
+	}
+	e.Ask = AskNothing
+	m.removeNotices(func(n *notice) bool { return n.Entry == e.ID })
+	switch mail.Status {
+	case api.EmailSent, api.EmailPartial:
+		e.State, e.SettledAt = EntrySent, now
+		m.sentNotice(e, string(mail.Status))
+	case api.EmailCancelled:
+		e.State, e.SettledAt = EntryCancelled, now
+		if e.CancelWanted {
+			m.reopenDraft(e.Draft)
+			m.tookBack(e)
+		} else {
+			m.addNotice(Notice{Kind: NoticeFailure, Entry: e.ID, Text: "Not sent: " + quoted(e.Subject) + " was cancelled"})
+		}
+	case api.EmailFailed, api.EmailBounced:
+		e.State, e.SettledAt = EntryFailed, now
+		e.Why = "the server could not deliver it"
+		if mail.LastError != "" {
+			e.Why = mail.LastError
+		}
+		m.failedNotice(e)
+	default:
+		e.State = EntryAccepted
+		e.followAt = now.Add(growing(2*time.Second, 5*time.Minute, e.followTries))
+		e.followTries++
+		if e.CancelUntil.After(e.followAt) {
+			e.followAt = e.CancelUntil.Add(500 * time.Millisecond)
+		}
+		if e.ScheduledAt.After(e.followAt) {
+			e.followAt = e.ScheduledAt.Add(2 * time.Second)
+		}
+		switch {
+		case e.CancelWanted:
+			m.cancelEmail(e)
+		case now.Before(e.CancelUntil):
+			m.replaceResult(Notice{
+				Kind: NoticeResult, Entry: e.ID, Text: "Sending to " + recipients(e.To), Until: e.CancelUntil,
+				Undo: true, UndoTo: "takes it back",
+			})
+		case first && !e.ScheduledAt.IsZero():
+			m.replaceResult(Notice{
+				Kind: NoticeResult, Entry: e.ID, Text: "Goes to " + recipients(e.To) + " " + shortTime(e.ScheduledAt, now),
+				Undo: true, UndoTo: "takes it back",
+			})
+		}
+	}
+	if first && e.Draft.ServerID != "" {
+		m.deleteServerDraft(e.Draft.ServerID)
+	}
+	if first || e.State == EntrySent {
+		if rec := m.rows[e.Thread]; rec != nil {
+			rec.stale = true
+		}
+		m.refresh(false)
+	}
+	m.saveEntry(e, nil)
+}
+
+func (m *Mail) sentNotice(e *entry, status string) {
+	text := "Sent to " + recipients(e.To)
+	switch {
+	case e.CancelWanted:
+		text = "Too late, it was sent: " + quoted(e.Subject)
+	case e.TestMode:
+		text = "Kept as sent in test mode: it did not leave this machine · see doctor"
+	case e.Replayed:
+		text += " (it had already arrived)"
+	case status == string(api.EmailPartial):
+		text = "Sent, but not to everybody: " + quoted(e.Subject)
+	}
+	e.CancelWanted = false
+	m.replaceResult(Notice{Kind: NoticeResult, Entry: e.ID, Text: text})
+}
+
+// tookBack says that the message was taken back; its text is among the drafts.
+func (m *Mail) tookBack(e *entry) {
+	m.replaceResult(Notice{Kind: NoticeResult, Entry: e.ID, Text: "Taken back: " + quoted(e.Subject) + " · it is in your drafts"})
+}
+
+// followEmail asks what became of an accepted message.
+func (m *Mail) followEmail(e *entry) {
+	id := e.EmailID
+	e.follow = m.start(want{
+		op: "emails.get", title: "Looking after " + quoted(e.Subject), purpose: "follow", priority: api.Background, key: "email/" + id, resources: []string{"email/" + id},
+		run: func(ctx context.Context, c *api.Client) (any, error) { return c.Emails.Get(ctx, id) },
+		done: func(f api.Final) {
+			e.follow = ""
+			if f.Err == nil {
+				m.emailKnown(e, f.Value.(*api.Email), false)
+				return
+			}
+			if errors.Is(f.Err, api.ErrNotFound) {
+				e.State, e.SettledAt, e.Why = EntrySent, m.now(), "accepted; the server does not list it any more"
+				m.saveEntry(e, nil)
+				return
+			}
+			e.followTries++
+			e.followAt = m.now().Add(jitter(growing(15*time.Second, 15*time.Minute, e.followTries)))
+		},
+	})
+}
+
+// lookUp asks the server whether it has the message, by its tag; found tells the answer when there is one. With the
+// message found the entry has its state already.
+func (m *Mail) lookUp(e *entry, answered func(found bool)) {
+	id := string(e.ID)
+	e.look = m.start(want{
+		op: "emails.list", title: "Looking for " + quoted(e.Subject), purpose: "look " + id, priority: api.Person, foreground: true,
+		run: func(ctx context.Context, c *api.Client) (any, error) {
+			n := 0
+			for mail, err := range c.Emails.All(ctx, api.EmailListParams{Limit: 100}) {
+				if err != nil {
+					return nil, err
+				}
+				if mail.Tags[tagName] == id {
+					return &mail, nil
+				}
+				if n++; n >= 300 {
+					break
+				}
+			}
+			return (*api.Email)(nil), nil
+		},
+		done: func(f api.Final) {
+			e.look = ""
+			if f.Err != nil {
+				e.NextAt = m.now().Add(jitter(growing(15*time.Second, 15*time.Minute, e.Tries)))
+				e.Tries++
+				if !errors.Is(f.Err, context.Canceled) {
+					m.addNotice(Notice{Kind: NoticeFailure, Entry: e.ID, Text: fmt.Sprintf("Could not look for %s: %s · it is kept as it is", quoted(e.Subject), reason(f.Err))})
+				}
+				return
+			}
+			mail := f.Value.(*api.Email)
+			if mail != nil {
+				m.emailKnown(e, mail, true)
+			}
+			answered(mail != nil)
+		},
+	})
+}
+
+// SendNow tries a message now, whatever it waits for, and answers its question with yes.
+func (m *Mail) SendNow(id EntryID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e := m.entry(id); e != nil {
+		m.sendNow(e)
+	}
+}
+
+func (m *Mail) sendNow(e *entry) {
+	if e.busy() || e.look != "" {
+		return
+	}
+	switch e.State {
+	case EntryQueued, EntryHeld, EntryWaiting, EntryUnknown:
+	default:
+		return
+	}
+	m.removeNotices(func(n *notice) bool { return n.Entry == e.ID })
+	if e.Ask == AskOverdue { // its bytes name a time that has passed: a new message without it
+		d := e.Draft
+		m.deleteEntry(e, false)
+		m.send(d, SendOptions{})
+		return
+	}
+	if e.Ask == AskTryAgain {
+		e.Origin, e.FirstAttempt = m.opts.Origin, m.now()
+	}
+	e.Ask, e.Stopped, e.NextAt, e.Tries, e.SignIn = AskNothing, false, time.Time{}, 0, false
+	if e.State == EntryHeld {
+		e.State = EntryQueued
+		if e.attempted() {
+			e.State = EntryUnknown
+		}
+	}
+	if m.owner {
+		m.limitedUntil = time.Time{}
+		m.try(e)
+		return
+	}
+	m.saveEntry(e, nil)
+}
+
+// Hold keeps a message from being tried until the person says so. During an attempt it becomes unknown instead.
+func (m *Mail) Hold(id EntryID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.entry(id)
+	if e == nil {
+		return
+	}
+	if c := m.calls[e.call]; c != nil {
+		m.stopCall(c)
+		return
+	}
+	switch e.State {
+	case EntryQueued, EntryWaiting, EntryUnknown:
+		e.State, e.Why = EntryHeld, "held by you"
+		if e.attempted() {
+			e.State, e.Stopped, e.Why = EntryUnknown, true, "stopped; it may already have been accepted"
+		}
+		m.saveEntry(e, nil)
+	}
+}
+
+// Drop throws a message away, where that is free. One whose fate is unknown is looked for first.
+func (m *Mail) Drop(id EntryID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.entry(id)
+	if e == nil {
+		return
+	}
+	switch {
+	case e.free() || e.State == EntrySent:
+		m.removeNotices(func(n *notice) bool { return n.Entry == e.ID })
+		m.deleteEntry(e, true)
+		m.replaceResult(Notice{Kind: NoticeResult, Text: "Dropped " + quoted(e.Subject)})
+	case e.State == EntryUnknown || e.State == EntryWaiting:
+		m.askBeforeEdit(e)
+	}
+}
+
+// TakeBack keeps a message from arriving, as far as that is still possible.
+func (m *Mail) TakeBack(id EntryID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e := m.entry(id); e != nil && e.canTakeBack(m.now()) {
+		m.takeBack(e)
+	}
+}
+
+func (m *Mail) takeBack(e *entry) {
+	m.removeNotices(func(n *notice) bool { return n.Entry == e.ID })
+	switch {
+	case e.State == EntrySaving:
+		e.CancelWanted = true
+	case !e.attempted() && !e.busy():
+		m.dropBack(e)
+	case !e.busy() && e.call == "" && e.State == EntryAccepted:
+		e.CancelWanted = true
+		m.saveEntry(e, nil)
+		if m.owner {
+			m.cancelEmail(e)
+		}
+	default:
+		// An attempt is open or unanswered: the answer names the message, and then it is cancelled.
+		e.CancelWanted, e.Stopped, e.NextAt, e.Ask = true, false, time.Time{}, AskNothing
+		m.saveEntry(e, nil)
+		m.addNotice(Notice{Kind: NoticeInfo, Entry: e.ID, Text: "Taking back " + quoted(e.Subject)})
+		m.pumpOutbox(m.now())
+	}
+}
+
+// dropBack takes back a message that was never tried.
+func (m *Mail) dropBack(e *entry) {
+	m.toDraft(e)
+	m.tookBack(e)
+}
+
+// cancelEmail cancels an accepted message whose id is known.
+func (m *Mail) cancelEmail(e *entry) {
+	if e.call != "" {
+		return
+	}
+	id := e.EmailID
+	e.call = m.start(want{
+		op: "emails.cancel", title: "Taking back " + quoted(e.Subject), purpose: "cancel " + id, priority: api.Person, foreground: true,
+		write: true, resources: []string{"email/" + id},
+		run: func(ctx context.Context, c *api.Client) (any, error) { return c.Emails.Cancel(ctx, id) },
+		done: func(f api.Final) {
+			e.call = ""
+			var ae *api.Error
+			switch {
+			case f.Err == nil:
+				mail := f.Value.(*api.Email)
+				m.emailKnown(e, mail, false)
+			case errors.As(f.Err, &ae) && ae.Status >= 400 && ae.Status < 500 && ae.Status != 408 && ae.Status != 429:
+				e.CancelWanted = false
+				m.addNotice(Notice{Kind: NoticeFailure, Entry: e.ID, Text: "Too late, it was sent: " + quoted(e.Subject)})
+				e.followAt = m.now()
+				m.saveEntry(e, nil)
+			default:
+				e.CancelWanted = false
+				e.followAt = m.now().Add(2 * time.Second)
+				m.saveEntry(e, nil)
+				n := Notice{Kind: NoticeFailure, Entry: e.ID, Text: fmt.Sprintf("Not known whether %s was taken back: %s", quoted(e.Subject), reason(f.Err))}
+				m.addNoticeRetry(n, func() {
+					e.CancelWanted = true
+					m.cancelEmail(e)
+				})
+			}
+		},
+	})
+}
+
+// EditEntry opens the text of a message again and takes it out of the outbox, where that is free. One whose fate is
+// unknown is looked for first: ok is false then, and when it was not found the entry asks [AskEditAsNew].
+func (m *Mail) EditEntry(id EntryID) (d Draft, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.entry(id)
+	if e == nil {
+		return Draft{}, false
+	}
+	if !e.free() || e.Ask == AskEditAsNew {
+		if e.State == EntryUnknown || e.State == EntryWaiting {
+			m.askBeforeEdit(e)
+		}
+		return Draft{}, false
+	}
+	return m.editAgain(e), true
+}
+
+// EditAsNew opens the text of a message whose fate is unknown as a new message, after the person was told that two may
+// arrive. The old one is never tried again.
+func (m *Mail) EditAsNew(id EntryID) (d Draft, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.entry(id)
+	if e == nil || e.Ask != AskEditAsNew || e.busy() {
+		return Draft{}, false
+	}
+	return m.editAgain(e), true
+}
+
+func (m *Mail) editAgain(e *entry) Draft {
+	m.removeNotices(func(n *notice) bool { return n.Entry == e.ID })
+	return m.toDraft(e)
+}
+
+func (m *Mail) askBeforeEdit(e *entry) {
+	if e.busy() || e.look != "" {
+		return
+	}
+	e.State, e.Stopped = EntryUnknown, true
+	m.lookUp(e, func(found bool) {
+		if found {
+			m.addNotice(Notice{Kind: NoticeInfo, Entry: e.ID, Text: "It had arrived: " + quoted(e.Subject)})
+			return
+		}
+		e.Ask, e.Why = AskEditAsNew, "not found at the server, but it may still arrive"
+		m.saveEntry(e, nil)
+	})
+}
+
+// adoptOutbox takes over the messages of a process that ended in the middle.
+func (m *Mail) adoptOutbox() {
+	waiting := 0
+	for _, e := range m.outbox {
+		if e.busy() {
+			continue
+		}
+		switch e.State {
+		case EntrySending:
+			e.State, e.Why, e.NextAt = EntryUnknown, "teapost ended while it was sent", time.Time{}
+		case EntryHeld:
+			if e.SignIn {
+				e.State, e.SignIn, e.Why = EntryQueued, false, ""
+			}
+		case EntryWaiting:
+			if e.NetWait {
+				e.NextAt = time.Time{}
+			}
+		}
+		if e.live() && e.State != EntryAccepted {
+			waiting++
+		}
+	}
+	if waiting > 0 {
+		m.addNotice(Notice{Kind: NoticeInfo, Text: plural(waiting, "message", "messages") + " in the outbox from last time"})
+	}
+}
+
+func decodeEntry(doc []byte) (*entry, error) {
+	e := &entry{}
+	if err := json.Unmarshal(doc, e); err != nil {
+		return nil, fmt.Errorf("a message of the outbox in state.db cannot be read: %w", err)
+	}
+	return e, nil
+}
+
+// recipients names who a message goes to: "Grace", "Grace and Lin", "Grace and 3 more".
+func recipients(to []Address) string {
+	name := func(a Address) string {
+		if a.Name != "" {
+			return a.Name
+		}
+		return a.Email
+	}
+	switch len(to) {
+	case 0:
+		return "nobody"
+	case 1:
+		return name(to[0])
+	case 2:
+		return name(to[0]) + " and " + name(to[1])
+	}
+	return fmt.Sprintf("%s and %d more", name(to[0]), len(to)-1)
+}

@@ -1,0 +1,132 @@
+package state
+
+import (
+	"time"
+
+	"codeberg.org/teapost/teapost/api"
+)
+
+const (
+	pollFocused = time.Minute
+	pollAway    = 5 * time.Minute
+	pollFailing = 15 * time.Minute
+	keyCounts   = 5 * time.Minute // a key this recent counts as being there
+)
+
+// begin asks for what the first screen needs. With the lock held.
+func (m *Mail) begin() {
+	if m.opts.Passive {
+		return
+	}
+	if m.owner {
+		m.adoptDrafts()
+	}
+	l := m.list(m.current)
+	m.loadList(l, true)
+	m.loadLabels()
+	m.loadCounts()
+	m.loadAddresses()
+	m.loadPeople()
+	m.nextPoll = m.now().Add(m.pollPause())
+}
+
+// Refresh asks for everything that is shown, because the person wants it now.
+func (m *Mail) Refresh() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.offlineTries, m.nextTry, m.limitedUntil = 0, time.Time{}, time.Time{}
+	m.pokeOutbox()
+	m.pokeChanges()
+	m.refresh(true)
+}
+
+// refresh asks for page one of the list that is looked at, the numbers and the open conversation. With the lock held.
+func (m *Mail) refresh(person bool) {
+	if m.opts.Passive || m.closing {
+		return
+	}
+	for _, rec := range m.rows {
+		if rec.problem != "" {
+			rec.problem = ""
+		}
+	}
+	m.loadList(m.list(m.current), person)
+	m.loadCounts()
+	if person || m.folders.labelsSeq == 0 {
+		m.loadLabels()
+	}
+	if m.folders.addressesAt.IsZero() {
+		m.loadAddresses()
+	}
+	if m.openID != "" {
+		if rec := m.rows[m.openID]; rec != nil && rec.call == "" {
+			m.fetchThread(m.openID, api.Visible, false)
+		}
+	}
+	m.loadDraftList()
+	m.nextPoll = m.now().Add(m.pollPause())
+}
+
+// SetFocus says that the terminal has the focus or not, or (true) that a key came.
+func (m *Mail) SetFocus(focused bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.now()
+	away := !m.focused && now.Sub(m.lastKey) > keyCounts
+	m.focused = focused
+	if !focused {
+		return
+	}
+	m.lastKey = now
+	if away && m.opts.Poke == nil {
+		m.refresh(false)
+		return
+	}
+	if next := now.Add(pollFocused); m.pollTries == 0 && m.nextPoll.After(next) {
+		m.nextPoll = next
+	}
+}
+
+func (m *Mail) pollPause() time.Duration {
+	base := pollAway
+	if m.focused || m.now().Sub(m.lastKey) < keyCounts {
+		base = pollFocused
+	}
+	if m.pollTries > 0 {
+		base = growing(base, pollFailing, m.pollTries)
+	}
+	return jitter(base)
+}
+
+// tickSync polls when it is time, and tries the connection again when it was lost.
+func (m *Mail) tickSync(now time.Time) {
+	if m.opts.Passive {
+		return
+	}
+	if m.offline && !m.nextTry.IsZero() && !now.Before(m.nextTry) {
+		m.offlineTries++
+		m.nextTry = now.Add(jitter(growing(15*time.Second, 15*time.Minute, m.offlineTries)))
+		m.refresh(false)
+		return
+	}
+	if m.opts.Poke == nil && !now.Before(m.nextPoll) && !m.offline && !now.Before(m.limitedUntil) {
+		m.nextPoll = now.Add(m.pollPause())
+		m.refresh(false)
+	}
+}
+
+func (m *Mail) dueSync() time.Time {
+	var due time.Time
+	if m.opts.Passive {
+		return due
+	}
+	if m.offline {
+		due = sooner(due, m.nextTry)
+	} else if m.opts.Poke == nil {
+		due = sooner(due, m.nextPoll)
+	}
+	if m.limitedUntil.After(m.now()) {
+		due = sooner(due, m.limitedUntil)
+	}
+	return due
+}
