@@ -1,0 +1,174 @@
+package ui
+
+import (
+	tea "github.com/charmbracelet/bubbletea"
+
+	"codeberg.org/teapost/teapost/api"
+	"codeberg.org/teapost/teapost/internal/clean"
+	"codeberg.org/teapost/teapost/keymap"
+	"codeberg.org/teapost/teapost/state"
+)
+
+// changes reports whether an action changes threads.
+func changes(a keymap.Action) bool {
+	switch a {
+	case keymap.Archive, keymap.Trash, keymap.Restore, keymap.DeleteForever, keymap.Snooze, keymap.Unsnooze,
+		keymap.Unread, keymap.Star, keymap.Label, keymap.Mute, keymap.Spam:
+		return true
+	}
+	return false
+}
+
+// leaves reports whether a thread is gone from most lists after the action.
+func leaves(a keymap.Action) bool {
+	switch a {
+	case keymap.Archive, keymap.Trash, keymap.Spam, keymap.Mute, keymap.Restore, keymap.Unsnooze:
+		return true
+	}
+	return false
+}
+
+// changeThreads does an action to rows of a view. done is false when nothing was done, or a dialog asks first.
+func changeThreads(a keymap.Action, rows []state.Row, v state.View, muted map[state.ThreadID]bool, f *Frame) (cmd tea.Cmd, done bool) {
+	ids := make([]state.ThreadID, len(rows))
+	for i, r := range rows {
+		ids[i] = r.ID
+	}
+	role := roleOf(v, f)
+	every := func(has func(state.Row) bool) bool {
+		for _, r := range rows {
+			if !has(r) {
+				return false
+			}
+		}
+		return true
+	}
+	var c state.Change
+	switch a {
+	case keymap.Archive:
+		if role == state.RoleArchive {
+			f.Flash("It is in the archive already")
+			return nil, false
+		}
+		c.Kind = state.ChangeArchive
+	case keymap.Trash:
+		if role == state.RoleTrash {
+			say := "It is in the trash already"
+			if k := firstKey(f.Keys, keymap.InThreads, keymap.DeleteForever); k != "" {
+				say += f.Theme.Dot() + k + " deletes it for good"
+			}
+			f.Flash(say)
+			return nil, false
+		}
+		c.Kind = state.ChangeTrash
+	case keymap.Restore:
+		c.Kind = state.ChangeInbox
+		if role == state.RoleTrash {
+			c.Kind = state.ChangeRestore
+		}
+	case keymap.Spam:
+		c.Kind = state.ChangeSpam
+		if role == state.RoleSpam {
+			c.Kind = state.ChangeInbox
+		}
+	case keymap.Unread:
+		c.Kind = state.ChangeUnread
+		if !every(func(r state.Row) bool { return !r.Unread }) {
+			c.Kind = state.ChangeRead
+		}
+	case keymap.Star:
+		c.Kind = state.ChangeStar
+		if every(func(r state.Row) bool { return r.Starred }) {
+			c.Kind = state.ChangeUnstar
+		}
+	case keymap.Mute:
+		c.Kind = state.ChangeMute
+		if every(func(r state.Row) bool { return muted[r.ID] }) {
+			c.Kind = state.ChangeUnmute
+		}
+	case keymap.Unsnooze:
+		c.Kind = state.ChangeUnsnooze
+	case keymap.Snooze:
+		c.Kind = state.ChangeSnooze
+	case keymap.Label:
+		c.Kind = state.ChangeLabels
+	case keymap.DeleteForever:
+		c.Kind = state.ChangeDelete
+	default:
+		return nil, false
+	}
+	if ok, reason := f.Mail.Can(c.Kind, v); !ok {
+		if reason == "" {
+			reason = "this server cannot do that"
+		}
+		f.Warn("Not possible here: " + clean.Line(reason))
+		return nil, false
+	}
+	switch a {
+	case keymap.Snooze:
+		subject := rows[0].Subject
+		if len(rows) > 1 {
+			subject = plural(len(rows), "thread", "threads")
+		}
+		f.Dialog(newSnooze(ids, subject, f))
+		return nil, false
+	case keymap.Label:
+		f.Dialog(newLabels(ids, common(rows), f))
+		return nil, false
+	case keymap.DeleteForever:
+		what := "“" + short(rows[0].Subject) + "”"
+		if len(rows) > 1 {
+			what = plural(len(rows), "thread", "threads")
+		}
+		m := f.Mail
+		f.Dialog(newConfirmAs("Delete "+what+" for good? This cannot be undone.", "delete", func() tea.Msg {
+			m.Do(ids, c)
+			return nil
+		}))
+		return nil, false
+	case keymap.Mute:
+		for _, id := range ids {
+			muted[id] = c.Kind == state.ChangeMute
+		}
+	}
+	f.Mail.Do(ids, c)
+	return nil, true
+}
+
+// common are the labels that all rows have.
+func common(rows []state.Row) []state.Label {
+	count := map[string]int{}
+	for _, r := range rows {
+		for _, l := range r.Labels {
+			count[l.ID]++
+		}
+	}
+	var out []state.Label
+	for _, l := range rows[0].Labels {
+		if count[l.ID] == len(rows) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// answerThread opens compose on a reply to a message or a forward of it; an empty message is the newest one.
+func answerThread(kind keymap.Action, th state.Thread, message string, f *Frame) {
+	if message == "" && len(th.Messages) > 0 {
+		message = newest(th.Messages).ID
+	}
+	var d state.Draft
+	var err error
+	if kind == keymap.Forward {
+		d, err = f.Mail.Forward(th.Row.ID, message)
+	} else {
+		d, err = f.Mail.Reply(th.Row.ID, message, kind == keymap.ReplyAll)
+	}
+	if err != nil {
+		f.Warn(clean.Line(err.Error()))
+		return
+	}
+	f.Ask(openDraftMsg{d})
+}
+
+func newest(list []api.Message) api.Message { return list[len(list)-1] }

@@ -1,0 +1,85 @@
+package ui
+
+import (
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"codeberg.org/teapost/teapost/internal/cells"
+	"codeberg.org/teapost/teapost/keymap"
+)
+
+// help lists the keys of the screen that it was called from, made from the keymap.
+type help struct {
+	pager
+	ctx  keymap.Context
+	name string
+}
+
+func newHelp(ctx keymap.Context, name string) Screen { return &help{ctx: ctx, name: name} }
+
+func (h *help) rows(f *Frame) []string {
+	t := f.Theme
+	keyWidth := min(22, max(10, f.Width/4))
+	var out []string
+	for i, sec := range f.Keys.Help(h.ctx) {
+		if i > 0 {
+			out = append(out, "")
+		}
+		out = append(out, " "+t.AccentBold.Render(sec.Title))
+		for _, it := range sec.Items {
+			keys := strings.Join(it.Keys, ", ")
+			style := t.Bold
+			if keys == "" {
+				keys, style = "no key", t.Faint
+			}
+			for j, l := range cells.Wrap(it.Long, max(10, f.Width-keyWidth-4)) {
+				if j > 0 {
+					keys = ""
+				}
+				out = append(out, "  "+style.Render(fit(t, keys, keyWidth))+" "+t.Text.Render(l))
+			}
+		}
+	}
+	out = append(out, "", t.Muted.Render("  Every key can be changed; see `teapost keys` and the configuration file."))
+	if v := f.Options.Version; v != "" {
+		out = append(out, t.Muted.Render("  teapost "+v))
+	}
+	return out
+}
+
+func (h *help) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.MouseMsg:
+		h.wheel(msg, len(h.rows(f)), f.Height)
+	case tea.WindowSizeMsg:
+		h.clamp(len(h.rows(f)), f.Height)
+	}
+	return h, nil
+}
+
+func (h *help) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
+	if a == keymap.Help {
+		f.Pop()
+		return h, nil, true
+	}
+	return h, nil, h.act(a, len(h.rows(f)), f.Height)
+}
+
+func (h *help) View(f *Frame) string {
+	return joinLines(h.rows(f), h.top, f.Width, f.Height)
+}
+
+func (h *help) Context() keymap.Context { return keymap.InHelp }
+func (h *help) Capturing() bool         { return false }
+
+func (h *help) Title(*Frame) string {
+	if h.name == "" {
+		return "Keys"
+	}
+	return "Keys · " + h.name
+}
+
+func (h *help) Hints(*Frame) []keymap.Action {
+	return []keymap.Action{keymap.Down, keymap.Up, keymap.PageDown, keymap.Bottom, keymap.Back}
+}

@@ -1,0 +1,172 @@
+package ui
+
+import (
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/sahilm/fuzzy"
+
+	"codeberg.org/teapost/teapost/internal/cells"
+	"codeberg.org/teapost/teapost/internal/clean"
+	"codeberg.org/teapost/teapost/keymap"
+	"codeberg.org/teapost/teapost/state"
+)
+
+// palette finds an action, a folder or a label by its name.
+type palette struct {
+	in    input
+	all   []command
+	found []int // in all
+	at    int
+}
+
+// command is one line of the palette.
+type command struct {
+	name string // as it is looked for and shown
+	key  string
+	run  func(f *Frame) tea.Cmd
+}
+
+type commands []command
+
+func (c commands) String(i int) string { return c[i].name }
+func (c commands) Len() int            { return len(c) }
+
+// newPalette lists what can be done on the screen with that context.
+func newPalette(ctx keymap.Context, f *Frame) Screen {
+	p := &palette{}
+	for _, info := range f.Keys.Available(ctx) {
+		if skipInPalette(info.Action) {
+			continue
+		}
+		a := info.Action
+		p.all = append(p.all, command{info.Long, firstKey(f.Keys, ctx, a), func(f *Frame) tea.Cmd {
+			f.Ask(actMsg{a})
+			return nil
+		}})
+	}
+	for _, fo := range f.Mail.Folders() {
+		name := "Go to " + clean.Line(fo.Name)
+		if fo.Role == state.RoleLabel {
+			name = "Go to the label #" + clean.Line(fo.Name)
+		}
+		p.all = append(p.all, command{name, "", func(f *Frame) tea.Cmd {
+			f.Ask(openFolderMsg{fo})
+			return nil
+		}})
+	}
+	if practice := f.Options.Practice; practice != nil {
+		p.all = append(p.all,
+			command{"Practise a bad network: calls fail, wait and try again", "", func(f *Frame) tea.Cmd {
+				f.Flash("The network is bad now; the palette makes it good again")
+				f.Mail.Refresh()
+				return practiseCmd(practice, true)
+			}},
+			command{"Make the network good again", "", func(f *Frame) tea.Cmd {
+				f.Flash("The network is good again")
+				return practiseCmd(practice, false)
+			}})
+	}
+	p.look()
+	return p
+}
+
+func practiseCmd(practice func(bool), on bool) tea.Cmd {
+	return func() tea.Msg {
+		practice(on)
+		return nil
+	}
+}
+
+// skipInPalette leaves out what only makes sense as a key.
+func skipInPalette(a keymap.Action) bool {
+	switch a {
+	case keymap.Down, keymap.Up, keymap.HalfPageDown, keymap.HalfPageUp, keymap.PageDown, keymap.PageUp, keymap.Accept,
+		keymap.Palette, keymap.NextField, keymap.PrevField, keymap.FocusLeft, keymap.FocusRight, keymap.Complete:
+		return true
+	}
+	return false
+}
+
+// look finds what matches the text; without text everything does.
+func (p *palette) look() {
+	p.found, p.at = p.found[:0], 0
+	text := strings.TrimSpace(p.in.String())
+	if text == "" {
+		for i := range p.all {
+			p.found = append(p.found, i)
+		}
+		return
+	}
+	for _, m := range fuzzy.FindFrom(text, commands(p.all)) {
+		p.found = append(p.found, m.Index)
+	}
+}
+
+func (p *palette) Update(msg tea.Msg, _ *Frame) (Screen, tea.Cmd) {
+	if k, ok := msg.(tea.KeyMsg); ok {
+		if changed, _ := p.in.Key(k); changed {
+			p.look()
+		}
+	}
+	return p, nil
+}
+
+func (p *palette) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
+	switch a {
+	case keymap.Accept:
+		f.Pop()
+		if p.at < len(p.found) {
+			return p, p.all[p.found[p.at]].run(f), true
+		}
+	case keymap.Back, keymap.Palette:
+		f.Pop()
+	case keymap.Down, keymap.Up:
+		if n := len(p.found); n > 0 {
+			by := 1
+			if a == keymap.Up {
+				by = n - 1
+			}
+			p.at = (p.at + by) % n
+		}
+	case keymap.Complete:
+		if p.at < len(p.found) {
+			p.in.Set(p.all[p.found[p.at]].name)
+		}
+	default:
+		return p, nil, false
+	}
+	return p, nil, true
+}
+
+func (p *palette) View(f *Frame) string {
+	t := f.Theme
+	inner := min(72, f.Width-4)
+	height := max(1, min(14, f.Height-5))
+	body := []string{t.Accent.Render("> ") + p.in.View(t, inner-2, true)}
+	top := keep(0, p.at, len(p.found), height)
+	for i := top; i < top+height; i++ {
+		if i >= len(p.found) {
+			if i == 0 {
+				body = append(body, t.Muted.Render("  Nothing has that name"))
+			} else {
+				body = append(body, "")
+			}
+			continue
+		}
+		c := p.all[p.found[i]]
+		bar, on := " ", Style{}
+		if i == p.at {
+			bar, on = t.Accent.Render(t.Glyphs.Bar), t.Cursor
+		}
+		room := inner - 2 - cells.Width(c.key) - 1
+		body = append(body, bar+on.Render(" "+fit(t, cells.Stable(c.name), room))+t.Key.With(on).Render(c.key)+on.Render(" "))
+	}
+	body = append(body, hint(t, "enter", "does it")+"   "+hint(t, "esc", "closes"))
+	return box(t, "Commands", body, inner)
+}
+
+func (p *palette) Context() keymap.Context      { return keymap.InPalette }
+func (p *palette) Capturing() bool              { return true }
+func (p *palette) Title(*Frame) string          { return "" }
+func (p *palette) Hints(*Frame) []keymap.Action { return nil }

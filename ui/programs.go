@@ -1,0 +1,81 @@
+package ui
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"codeberg.org/teapost/teapost/internal/clean"
+)
+
+// copyCmd puts text on the clipboard and says so.
+func copyCmd(f *Frame, text, said string) tea.Cmd {
+	put := f.Options.Copy
+	if put == nil {
+		return func() tea.Msg { return flashMsg{text: "Copying does not work in this terminal", failure: true} }
+	}
+	return func() tea.Msg {
+		if err := put(text); err != nil {
+			return flashMsg{text: "Could not copy: " + err.Error(), failure: true}
+		}
+		return flashMsg{text: said}
+	}
+}
+
+// openCmd gives a link or file to the system's program for it. It runs without a shell, and what it starts sees no
+// credential of ours.
+func openCmd(f *Frame, target string) tea.Cmd {
+	argv := f.Options.Opener
+	if len(argv) == 0 {
+		argv = systemOpener()
+	}
+	argv = append(append([]string(nil), argv...), target)
+	return func() tea.Msg {
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Env = withoutSecrets(os.Environ())
+		if err := cmd.Run(); err != nil {
+			return flashMsg{text: fmt.Sprintf("Could not open it with %s: %s", clean.Line(argv[0]), clean.Line(err.Error())), failure: true}
+		}
+		return nil
+	}
+}
+
+func systemOpener() []string {
+	switch runtime.GOOS {
+	case "darwin":
+		return []string{"open"}
+	case "windows":
+		return []string{"rundll32", "url.dll,FileProtocolHandler"}
+	}
+	return []string{"xdg-open"}
+}
+
+// withoutSecrets is an environment without the variables that may hold a credential.
+func withoutSecrets(environ []string) []string {
+	var out []string
+	for _, e := range environ {
+		if !strings.HasPrefix(strings.ToUpper(e), "OPENEMAIL_") {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// sizeOf is a number of bytes as a person reads it: "48 kB".
+func sizeOf(n int64) string {
+	switch {
+	case n < 0:
+		return "size unknown"
+	case n < 1000:
+		return fmt.Sprintf("%d B", n)
+	case n < 1000*1000:
+		return fmt.Sprintf("%d kB", (n+999)/1000)
+	case n < 1000*1000*1000:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+}

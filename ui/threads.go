@@ -1,0 +1,546 @@
+package ui
+
+import (
+	"strings"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"codeberg.org/teapost/teapost/internal/cells"
+	"codeberg.org/teapost/teapost/internal/clean"
+	"codeberg.org/teapost/teapost/keymap"
+	"codeberg.org/teapost/teapost/state"
+)
+
+const (
+	loadAhead   = 20 // rows left below the cursor when the next page is asked for
+	maxSearches = 50
+	maxBack     = 50
+)
+
+// threads is the list of threads of one view. Cursor, first row and selection hold to ids, so that a refresh never
+// moves them.
+type threads struct {
+	view     state.View
+	list     state.List
+	cursor   state.ThreadID
+	at       int // where the cursor was, for when its row goes
+	top      int
+	topID    state.ThreadID
+	selected map[state.ThreadID]bool
+	anchor   state.ThreadID // the row from which a range is selected
+	muted    map[state.ThreadID]bool
+
+	places   map[state.View]state.ThreadID // where the cursor was in other views
+	past     []state.View
+	searches []string // newest first
+
+	seenFirst, seenLast int // what Mail was told last
+	wanted              answer
+
+	cache    map[state.ThreadID]string
+	cacheKey rowCacheKey
+}
+
+// rowCacheKey is everything besides the row that a cached line depends on.
+type rowCacheKey struct {
+	view    state.View
+	rev     uint64
+	width   int
+	long    bool
+	minute  int64
+	theme   *Theme
+	focused bool
+}
+
+// answer is a reply or forward that waits for its thread to be loaded.
+type answer struct {
+	id   state.ThreadID
+	kind keymap.Action
+}
+
+func newThreads() *threads {
+	return &threads{
+		selected: map[state.ThreadID]bool{}, muted: map[state.ThreadID]bool{}, places: map[state.View]state.ThreadID{},
+		cache: map[state.ThreadID]string{}, seenFirst: -1,
+	}
+}
+
+// open shows a view and remembers the one before.
+func (s *threads) open(v state.View, f *Frame) {
+	if v != s.view && s.list.View == s.view {
+		if len(s.past) == 0 || s.past[len(s.past)-1] != s.view {
+			s.past = append(s.past, s.view)
+		}
+		if len(s.past) > maxBack {
+			s.past = s.past[1:]
+		}
+	}
+	s.show(v, f)
+}
+
+// show shows a view.
+func (s *threads) show(v state.View, f *Frame) {
+	s.places[s.view] = s.cursor
+	if v.Query != "" {
+		s.remember(v.Query)
+	}
+	s.view = v
+	s.cursor, s.at, s.top, s.topID = s.places[v], 0, 0, ""
+	s.clear()
+	s.seenFirst = -1
+	f.Mail.OpenView(v)
+	s.refresh(f)
+}
+
+func (s *threads) remember(query string) {
+	kept := []string{query}
+	for _, q := range s.searches {
+		if q != query && len(kept) < maxSearches {
+			kept = append(kept, q)
+		}
+	}
+	s.searches = kept
+}
+
+// previous takes the view before this one off the stack.
+func (s *threads) previous() (state.View, bool) {
+	for len(s.past) > 0 {
+		v := s.past[len(s.past)-1]
+		s.past = s.past[:len(s.past)-1]
+		if v != s.view {
+			return v, true
+		}
+	}
+	if s.view != (state.View{}) && s.list.View.Folder != "inbox" {
+		return state.View{}, true
+	}
+	return state.View{}, false
+}
+
+func (s *threads) clear() {
+	clear(s.selected)
+	s.anchor = ""
+}
+
+// refresh takes the newest snapshot and holds to the rows by their ids.
+func (s *threads) refresh(f *Frame) {
+	old := s.list
+	s.list = f.Mail.List(s.view)
+	if s.list.Rev != old.Rev || s.list.View != old.View || len(s.list.Rows) != len(old.Rows) {
+		s.settle()
+	}
+	s.scroll(f)
+	s.continueAnswer(f)
+}
+
+// settle finds the cursor and the first row again in a new list.
+func (s *threads) settle() {
+	index := make(map[state.ThreadID]int, len(s.list.Rows))
+	for i := range s.list.Rows {
+		index[s.list.Rows[i].ID] = i
+	}
+	if len(s.list.Rows) == 0 {
+		s.at, s.top = 0, 0
+		return
+	}
+	if i, ok := index[s.topID]; ok && s.top > 0 {
+		s.top = i
+	}
+	if i, ok := index[s.cursor]; ok {
+		s.at = i
+	} else {
+		s.at = max(0, min(s.at, len(s.list.Rows)-1))
+		s.cursor = s.list.Rows[s.at].ID
+	}
+	for id := range s.selected {
+		if _, ok := index[id]; !ok {
+			delete(s.selected, id)
+		}
+	}
+}
+
+func (s *threads) scroll(f *Frame) {
+	n := len(s.list.Rows)
+	s.top = keep(s.top, s.at, n, f.Height)
+	if n > 0 {
+		s.topID = s.list.Rows[s.top].ID
+	}
+	s.tell(f)
+}
+
+// tell lets Mail know which rows are on the screen and asks for more before the end is reached.
+func (s *threads) tell(f *Frame) {
+	n := len(s.list.Rows)
+	first, last := s.top, min(n, s.top+f.Height)-1
+	if f.Height <= 0 || n == 0 {
+		return
+	}
+	if first != s.seenFirst || last != s.seenLast {
+		s.seenFirst, s.seenLast = first, last
+		f.Mail.SetVisible(s.view, first, last)
+	}
+	if s.list.More && !s.list.Loading && s.list.Problem == "" && last+loadAhead >= n {
+		f.Mail.LoadMore(s.view)
+	}
+}
+
+func (s *threads) move(to int, f *Frame) {
+	n := len(s.list.Rows)
+	if n == 0 {
+		return
+	}
+	if to >= n && s.list.More {
+		f.Mail.LoadMore(s.view)
+	}
+	s.at = max(0, min(to, n-1))
+	s.cursor = s.list.Rows[s.at].ID
+	s.scroll(f)
+}
+
+func (s *threads) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
+	switch msg := msg.(type) {
+	case mailMsg:
+		s.refresh(f)
+	case tea.WindowSizeMsg:
+		s.scroll(f)
+	case tea.MouseMsg:
+		s.mouse(msg, f)
+	}
+	return s, nil
+}
+
+func (s *threads) mouse(m tea.MouseMsg, f *Frame) {
+	n := len(s.list.Rows)
+	switch m.Button {
+	case tea.MouseButtonWheelUp, tea.MouseButtonWheelDown:
+		by := scrollRow
+		if m.Button == tea.MouseButtonWheelUp {
+			by = -by
+		}
+		s.top = max(0, min(s.top+by, n-f.Height))
+		s.move(max(s.top, min(s.at, s.top+f.Height-1)), f)
+	case tea.MouseButtonLeft:
+		i := s.top + m.Y
+		if i >= n {
+			return
+		}
+		again := i == s.at
+		s.move(i, f)
+		if again || f.wide {
+			f.Ask(openThreadMsg{s.cursor})
+		}
+	}
+}
+
+// has reports whether a thread is in the list.
+func (s *threads) has(id state.ThreadID) bool {
+	for i := range s.list.Rows {
+		if s.list.Rows[i].ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// moveToThread puts the cursor on a thread, if it is in the list.
+func (s *threads) moveToThread(id state.ThreadID, f *Frame) {
+	for i := range s.list.Rows {
+		if s.list.Rows[i].ID == id {
+			s.move(i, f)
+			return
+		}
+	}
+}
+
+// row is the row with the cursor, or nil.
+func (s *threads) row() *state.Row {
+	if s.at < len(s.list.Rows) {
+		return &s.list.Rows[s.at]
+	}
+	return nil
+}
+
+// targets are the threads that an action is meant for: the selection, else the row with the cursor.
+func (s *threads) targets() []state.Row {
+	if len(s.selected) > 0 {
+		var out []state.Row
+		for _, r := range s.list.Rows {
+			if s.selected[r.ID] {
+				out = append(out, r)
+			}
+		}
+		return out
+	}
+	if r := s.row(); r != nil {
+		return []state.Row{*r}
+	}
+	return nil
+}
+
+func (s *threads) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
+	switch a {
+	case keymap.Down:
+		s.move(s.at+1, f)
+	case keymap.Up:
+		s.move(s.at-1, f)
+	case keymap.Top:
+		s.move(0, f)
+	case keymap.Bottom:
+		s.move(len(s.list.Rows)-1, f)
+	case keymap.HalfPageDown:
+		s.move(s.at+f.Height/2, f)
+	case keymap.HalfPageUp:
+		s.move(s.at-f.Height/2, f)
+	case keymap.PageDown:
+		s.move(s.at+max(1, f.Height-1), f)
+	case keymap.PageUp:
+		s.move(s.at-max(1, f.Height-1), f)
+	case keymap.Open:
+		if s.row() != nil {
+			f.Ask(openThreadMsg{s.cursor})
+		}
+	case keymap.Back:
+		if len(s.selected) == 0 {
+			return s, nil, false
+		}
+		s.clear()
+	case keymap.Select:
+		if s.row() == nil {
+			break
+		}
+		if s.selected[s.cursor] {
+			delete(s.selected, s.cursor)
+		} else {
+			s.selected[s.cursor] = true
+		}
+		s.anchor = s.cursor
+		s.move(s.at+1, f)
+	case keymap.SelectRange:
+		s.selectRange()
+	case keymap.SelectAll:
+		for _, r := range s.list.Rows {
+			s.selected[r.ID] = true
+		}
+	case keymap.SelectNone:
+		s.clear()
+	case keymap.SelectUnread:
+		for _, r := range s.list.Rows {
+			if r.Unread {
+				s.selected[r.ID] = true
+			}
+		}
+	case keymap.Reply, keymap.ReplyAll, keymap.Forward:
+		if s.row() != nil {
+			s.wanted = answer{s.cursor, a}
+			s.startAnswer(f)
+		}
+	default:
+		if !changes(a) {
+			return s, nil, false
+		}
+		cmd := s.change(a, f)
+		return s, cmd, true
+	}
+	return s, nil, true
+}
+
+func (s *threads) selectRange() {
+	from := s.at
+	for i, r := range s.list.Rows {
+		if r.ID == s.anchor {
+			from = i
+		}
+	}
+	for i := min(from, s.at); i <= max(from, s.at) && i < len(s.list.Rows); i++ {
+		s.selected[s.list.Rows[i].ID] = true
+	}
+	s.anchor = s.cursor
+}
+
+func (s *threads) change(a keymap.Action, f *Frame) tea.Cmd {
+	rows := s.targets()
+	if len(rows) == 0 {
+		return nil
+	}
+	cmd, done := changeThreads(a, rows, s.view, s.muted, f)
+	if done {
+		s.clear()
+		if leaves(a) {
+			ids := make([]state.ThreadID, len(rows))
+			for i, r := range rows {
+				ids[i] = r.ID
+			}
+			f.Ask(goneMsg{ids})
+		}
+	}
+	s.refresh(f)
+	return cmd
+}
+
+// startAnswer opens compose for a reply or forward, at once or when the thread is here.
+func (s *threads) startAnswer(f *Frame) {
+	th := f.Mail.Thread(s.wanted.id)
+	if !th.Known {
+		f.Mail.OpenThread(s.wanted.id)
+		f.Flash("Loading the message first")
+		return
+	}
+	s.continueAnswer(f)
+}
+
+func (s *threads) continueAnswer(f *Frame) {
+	if s.wanted.id == "" {
+		return
+	}
+	if s.wanted.id != s.cursor {
+		s.wanted = answer{}
+		return
+	}
+	th := f.Mail.Thread(s.wanted.id)
+	if !th.Known {
+		return
+	}
+	w := s.wanted
+	s.wanted = answer{}
+	answerThread(w.kind, th, "", f)
+}
+
+func (s *threads) View(f *Frame) string {
+	t := f.Theme
+	rows := s.list.Rows
+	if len(rows) == 0 {
+		return block(s.empty(f), f.Width, f.Height)
+	}
+	last := min(len(rows), s.top+f.Height)
+	long := longDates(rows[s.top:last], f.Now)
+	key := rowCacheKey{s.view, s.list.Rev, f.Width, long, f.Now.Unix() / 60, t, f.Focused}
+	if key != s.cacheKey {
+		clear(s.cache)
+		s.cacheKey = key
+	}
+	c := newColumns(f.Width, long)
+	var b strings.Builder
+	for i := s.top; i < last; i++ {
+		r := &rows[i]
+		look := rowLook{cursor: r.ID == s.cursor, focused: f.Focused, selected: s.selected[r.ID]}
+		var line string
+		if look.cursor || look.selected {
+			line = threadRow(t, r, c, look, f.Now)
+		} else if l, ok := s.cache[r.ID]; ok {
+			line = l
+		} else {
+			line = threadRow(t, r, c, look, f.Now)
+			s.cache[r.ID] = line
+		}
+		if i > s.top {
+			b.WriteByte('\n')
+		}
+		b.WriteString(line)
+	}
+	for i := last - s.top; i < f.Height; i++ {
+		b.WriteByte('\n')
+		if i == last-s.top && s.list.More {
+			b.WriteString(t.Faint.Render("   " + strings.Repeat(t.Glyphs.Bullet, 3)))
+		}
+	}
+	return b.String()
+}
+
+// empty is what stands where no row does.
+func (s *threads) empty(f *Frame) string {
+	t := f.Theme
+	key := func(a keymap.Action) string { return firstKey(f.Keys, keymap.InThreads, a) }
+	var say, more string
+	switch {
+	case !s.list.Known && s.list.Problem != "":
+		say = clean.Line(s.list.Problem)
+		if k := key(keymap.Refresh); k != "" {
+			more = k + " tries again"
+		}
+	case !s.list.Known || s.list.Loading && len(s.list.Rows) == 0:
+		say = "Loading" + t.Keep("…", "...")
+	case s.view.Query != "":
+		say = "Nothing found for “" + cells.Truncate(clean.Line(s.view.Query), 60, "…") + "”"
+		if k := key(keymap.Search); k != "" {
+			more = k + " searches for something else"
+		}
+	case s.view.Label != "":
+		say = "No mail has this label"
+	case s.view.Folder == "" || strings.EqualFold(s.view.Folder, "inbox"):
+		say = "Nothing waits for you here"
+	default:
+		say = "Nothing here"
+	}
+	out := strings.Repeat("\n", max(0, f.Height/3))
+	for _, l := range []string{say, more} {
+		l = cutWords(l, f.Width-2, t)
+		out += cells.Blank((f.Width-cells.Width(l))/2) + t.Muted.Render(l) + "\n"
+	}
+	return strings.TrimRight(out, "\n")
+}
+
+func (s *threads) Context() keymap.Context { return keymap.InThreads }
+func (s *threads) Capturing() bool         { return false }
+
+func (s *threads) Title(f *Frame) string {
+	name, unread := "Inbox", 0
+	switch {
+	case s.view.Query != "":
+		name = "Search “" + cells.Truncate(clean.Line(s.view.Query), 40, "…") + "”"
+	default:
+		if s.view.Folder != "" {
+			name = clean.Line(s.view.Folder)
+		}
+		for _, fo := range f.Mail.Folders() {
+			if fo.View == s.view && !apart(fo.Role) {
+				name, unread = clean.Line(fo.Name), fo.Unread
+				if fo.Role == state.RoleLabel {
+					name = "#" + name
+				}
+			}
+		}
+	}
+	if n := len(s.selected); n > 0 {
+		return name + "  " + plural(n, "selected", "selected")
+	}
+	if unread > 0 {
+		return name + "  " + plural(unread, "unread", "unread")
+	}
+	return name
+}
+
+func (s *threads) Hints(f *Frame) []keymap.Action {
+	if len(s.selected) > 0 {
+		return []keymap.Action{
+			keymap.Archive, keymap.Snooze, keymap.Trash, keymap.Label, keymap.Star, keymap.Unread, keymap.SelectRange, keymap.SelectNone,
+		}
+	}
+	moves := []keymap.Action{keymap.Down, keymap.Up, keymap.Open}
+	switch roleOf(s.view, f) {
+	case state.RoleTrash:
+		return append(moves, keymap.Restore, keymap.DeleteForever, keymap.Search, keymap.GoFolders)
+	case state.RoleSnoozed:
+		return append(moves, keymap.Unsnooze, keymap.Snooze, keymap.Trash, keymap.Search, keymap.GoFolders)
+	case state.RoleSpam:
+		return append(moves, keymap.Spam, keymap.Trash, keymap.Search, keymap.GoFolders)
+	}
+	return append(moves, keymap.Archive, keymap.Snooze, keymap.Trash, keymap.Compose, keymap.Search, keymap.Undo, keymap.GoFolders)
+}
+
+// roleOf is what a view is for.
+func roleOf(v state.View, f *Frame) state.Role {
+	for _, fo := range f.Mail.Folders() {
+		if fo.View == v && !apart(fo.Role) {
+			return fo.Role
+		}
+	}
+	switch {
+	case v.Label != "":
+		return state.RoleLabel
+	case v.Query != "":
+		return state.RoleOther
+	case v.Folder == "":
+		return state.RoleInbox
+	}
+	return state.RoleOther
+}
