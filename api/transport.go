@@ -99,7 +99,9 @@ func (p *prepared) request(ctx context.Context) *http.Request {
 		// GetBody stays nil: with it net/http would repeat the request unseen.
 		req.Body = io.NopCloser(bytes.NewReader(p.body))
 		req.ContentLength = int64(len(p.body))
-	case p.op.Method == http.MethodGet, p.op.Method == http.MethodHead, p.op.Method == http.MethodDelete:
+	case p.op.Method == http.MethodGet, p.op.Method == http.MethodHead, p.op.Method == http.MethodDelete, p.idempotency != "":
+		// Without a body net/http repeats these unseen. Of an empty one nothing shows on
+		// the wire, but for a keyed POST, where it is sent as no chunks.
 		req.Body = emptyBody{}
 	}
 	return req.WithContext(ctx)
