@@ -22,8 +22,8 @@ import (
 // IngestOptions says where a message belongs. The zero value is for mail that was found somewhere: read,
 // in the inbox, or in sent when it is from an own address.
 type IngestOptions struct {
-	// ReceivedAt is when the message came. Zero takes it from the message; an instant after the present
-	// counts as the present.
+	// ReceivedAt is when the message came. Zero takes it from the message, or is the present for an arrival;
+	// an instant after the present counts as the present.
 	ReceivedAt time.Time
 	// Folder is "inbox", "archive", "sent", "spam" or "trash"; empty decides by the sender.
 	Folder string
@@ -333,6 +333,9 @@ func (s *Server) ingest(t *tx, p *parsed, o IngestOptions) (Ingested, error) {
 		}
 	}
 	received := p.receivedAt(o.ReceivedAt, t.now)
+	if o.Arrival && o.ReceivedAt.IsZero() {
+		received = t.now
+	}
 	delivered := o.deliveredTo
 	if delivered == "" && o.incoming {
 		delivered = s.deliveredTo(m)
@@ -384,13 +387,8 @@ func (s *Server) ingest(t *tx, p *parsed, o IngestOptions) (Ingested, error) {
 
 func (p *parsed) receivedAt(given time.Time, now int64) int64 {
 	at := given
-	for _, t := range []time.Time{p.msg.Received, p.msg.Date} {
-		if at.IsZero() && !t.IsZero() && t.Year() >= 1971 {
-			at = t
-		}
-	}
 	if at.IsZero() {
-		return now
+		at = p.msg.When(time.UnixMilli(now), time.Time{})
 	}
 	// A date in the future would stay on top of the list for ever.
 	return min(at.UnixMilli(), now)
