@@ -2,6 +2,7 @@ package bodytext
 
 import (
 	"encoding/base64"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -463,6 +464,42 @@ func TestBest(t *testing.T) {
 		if got := Best(tc.text, tc.html).Plain(); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
+	}
+}
+
+// TestAnyMarkup draws mixtures of markup that a person would not write.
+func TestAnyMarkup(t *testing.T) {
+	pieces := strings.Fields(`<p> </p> <div> </div> <b> </b> <i> </i> <a%href="https://x.example/1"> <a%href="y:z"> </a> <table> </table> <tr> </tr> <td> </td>
+		<th> <ul> </ul> <ol%start=99998> </ol> <li> </li> <blockquote> </blockquote> <pre> </pre> <br> <br> <hr> <img%alt="%x%"> <h1> </h1> <font%color=white> </font>
+		<div%style="white-space:pre"> <span%style="font-size:0"> <span%style="display:none"> </span> <q> </q> <noscript> </noscript> <dd> <code> </code>
+		<!--%x%--> <svg> </svg> <select> </select> one two%three 日本語 e\u0301 \u0301 👨\u200d👩\u200d👧 &#27;[31m &nbsp; \u202e % % %%% \t www.a.example/(x). 1\ufe0f\u20e3 हिन्दी กำ`)
+	for i := range pieces {
+		pieces[i] = strings.ReplaceAll(pieces[i], "%", " ")
+	}
+	pieces = append(pieces, "\n", "\n", "\x1b]0;", "\x00", "\xff")
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range 4000 {
+		var in strings.Builder
+		for range rnd.IntN(60) {
+			in.WriteString(pieces[rnd.IntN(len(pieces))])
+		}
+		d := FromHTML(in.String())
+		for _, width := range []int{2, 3, 4, 11, 30, 80} {
+			check(t, d, width)
+			Folds(d.Lines(width))
+		}
+		if t.Failed() {
+			t.Fatalf("%q", in.String())
+		}
+	}
+}
+
+func TestLinkAfterLeadingBreaks(t *testing.T) {
+	d := FromHTML(`<br><br>see <a href="https://x.example">this page</a> and <a href="https://y.example">that </a>too`)
+	want(t, d, 80, "see this page [1] and that [2] too")
+	l := d.Lines(80)[0]
+	if s := l.Spans[0]; l.Text[s.Start:s.End] != "this page" {
+		t.Errorf("%q: %+v", l.Text, l.Spans)
 	}
 }
 

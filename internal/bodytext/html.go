@@ -725,7 +725,7 @@ func tidy(text string, spans []Span) (string, []Span) {
 		return text, spans
 	}
 	out := make([]byte, 0, end-lead)
-	kept := spans[:0]
+	kept := make([]Span, 0, len(spans))
 	k, breaks := 0, 0
 	for i := lead; i < end; i++ {
 		for k < len(spans) && spans[k].End <= i {

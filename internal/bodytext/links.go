@@ -29,18 +29,24 @@ func numbered(text string, spans []Span) (string, []Span) {
 	out := make([]Span, 0, len(spans)+4)
 	pos := 0
 	for i, s := range spans {
+		last := s.Link > 0 && (i+1 == len(spans) || spans[i+1].Link != s.Link || strings.Trim(text[s.End:spans[i+1].Start], "\n") != "")
+		if last {
+			// The number stands before the blanks at the end of a link.
+			if end := s.Start + len(strings.TrimRight(text[s.Start:s.End], " ")); end > s.Start {
+				s.End = end
+			}
+		}
 		b.WriteString(text[pos:s.Start])
 		shift := b.Len() - s.Start
 		b.WriteString(text[s.Start:s.End])
 		pos = s.End
 		out = append(out, Span{s.Start + shift, s.End + shift, s.Style, s.Link})
-		if s.Link == 0 || i+1 < len(spans) && spans[i+1].Link == s.Link && strings.Trim(text[s.End:spans[i+1].Start], "\n") == "" {
-			continue
+		if last {
+			b.WriteByte(' ')
+			at := b.Len()
+			b.WriteString(linkMark(s.Link))
+			out = append(out, Span{at, b.Len(), Mark, s.Link})
 		}
-		b.WriteByte(' ')
-		at := b.Len()
-		b.WriteString(linkMark(s.Link))
-		out = append(out, Span{at, b.Len(), Mark, s.Link})
 	}
 	b.WriteString(text[pos:])
 	return b.String(), out
