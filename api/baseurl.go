@@ -25,9 +25,13 @@ func (b baseURL) String() string { return b.scheme + "://" + b.host + b.path }
 
 // parseBaseURL checks a base URL as section 1 of the contract says.
 func parseBaseURL(raw string) (baseURL, error) {
-	s := strings.TrimRight(strings.TrimSpace(raw), "/")
-	if s == "" {
+	given := strings.TrimSpace(raw)
+	s := strings.TrimRight(given, "/")
+	switch {
+	case s == "":
 		return baseURL{}, argErr("the base URL is empty")
+	case hasScheme(given) && !hasScheme(s):
+		return baseURL{}, argErr("the base URL has no host")
 	}
 	if strings.ContainsRune(s, '\\') {
 		return baseURL{}, argErr("the base URL holds a backslash")
