@@ -75,7 +75,7 @@ type (
 // newCompose opens a message that is being written.
 func newCompose(d state.Draft) Screen {
 	c := &compose{draft: d, choose: -1, texts: map[part]*editor{
-		partTo: newField(d.To), partCc: newField(d.Cc), partBcc: newField(d.Bcc), partSubject: newField(d.Subject), partBody: newEditor(d.Body),
+		partTo: addressField(d.To), partCc: addressField(d.Cc), partBcc: addressField(d.Bcc), partSubject: newField(d.Subject), partBody: newEditor(d.Body),
 	}}
 	c.copies = c.draft.Cc != "" || c.draft.Bcc != ""
 	switch {
@@ -212,15 +212,6 @@ func (c *compose) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
 
 // key types into the part that has the keys.
 func (c *compose) key(k tea.KeyMsg, f *Frame) {
-	if !k.Paste && k.String() == copiesKey {
-		c.copies = true
-		if c.at == partCc && !c.texts[partBcc].empty() {
-			c.focus(partBcc)
-		} else {
-			c.focus(partCc)
-		}
-		return
-	}
 	switch c.at {
 	case partFrom:
 		c.fromKey(k)
@@ -241,9 +232,6 @@ func (c *compose) key(k tea.KeyMsg, f *Frame) {
 		c.fieldKey(k, f)
 	}
 }
-
-// copiesKey shows Cc and Bcc.
-const copiesKey = "alt+c"
 
 func (c *compose) bodyKey(k tea.KeyMsg) {
 	e := c.texts[partBody]
@@ -269,6 +257,9 @@ func (c *compose) fieldKey(k tea.KeyMsg, f *Frame) {
 	list := c.at != partSubject
 	switch {
 	case k.Paste && list:
+		if finished(e) {
+			e.insert(", ")
+		}
 		e.paste(pastedAddresses(string(k.Runes)))
 		c.people.close()
 		return
@@ -276,6 +267,9 @@ func (c *compose) fieldKey(k tea.KeyMsg, f *Frame) {
 		e.paste(string(k.Runes))
 		return
 	case typed(k):
+		if list && finished(e) && !strings.ContainsAny(string(k.Runes[:1]), ",; ") {
+			e.insert(", ")
+		}
 		e.insert(string(k.Runes))
 	default:
 		switch k.String() {
@@ -306,6 +300,12 @@ func (c *compose) fieldKey(k tea.KeyMsg, f *Frame) {
 	if list {
 		c.people.look(e, f.Mail)
 	}
+}
+
+// finished reports that the cursor stands right behind an address in brackets: what follows is another one.
+func finished(e *editor) bool {
+	s := e.lines[0].text
+	return e.cur.col == len(s) && strings.HasSuffix(s, ">")
 }
 
 func (c *compose) fromKey(k tea.KeyMsg) {
@@ -469,6 +469,13 @@ func (c *compose) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 		}
 	case keymap.PrevField:
 		c.step(-1)
+	case keymap.Copies:
+		c.copies = true
+		if c.at == partCc {
+			c.focus(partBcc)
+		} else {
+			c.focus(partCc)
+		}
 	case keymap.EditUndo, keymap.EditRedo:
 		c.undo(a == keymap.EditRedo, f)
 	case keymap.Back:
@@ -650,14 +657,16 @@ func (c *compose) Hints(f *Frame) []keymap.Action {
 	if c.entry != "" {
 		return nil
 	}
-	out := []keymap.Action{keymap.Send, keymap.SendLater, keymap.Attach, keymap.Editor}
-	switch {
-	case c.at == partFiles:
-		out = []keymap.Action{keymap.RemoveAttachment, keymap.Send, keymap.SendLater, keymap.Attach}
-	case c.at == partBody && len(c.texts[partBody].undo) > 0:
-		out = append(out, keymap.EditUndo)
+	var out []keymap.Action
+	if c.at == partFiles {
+		out = append(out, keymap.RemoveAttachment)
 	}
-	return append(out, keymap.NextField, keymap.Back, keymap.Discard, keymap.Save, keymap.Palette)
+	if f.Width < 72 {
+		out = append(out, keymap.Send, keymap.NextField, keymap.Back, keymap.SendLater, keymap.Attach, keymap.Editor)
+	} else {
+		out = append(out, keymap.Send, keymap.SendLater, keymap.Attach, keymap.Editor, keymap.NextField, keymap.Back)
+	}
+	return append(out, keymap.EditUndo, keymap.Discard, keymap.Save, keymap.Palette)
 }
 
 // Every is once a second while the age of the last save is told in seconds.

@@ -8,6 +8,7 @@ import (
 
 	"codeberg.org/teapost/teapost/internal/cells"
 	"codeberg.org/teapost/teapost/internal/clean"
+	"codeberg.org/teapost/teapost/keymap"
 	"codeberg.org/teapost/teapost/state"
 )
 
@@ -112,11 +113,11 @@ func (c *compose) View(f *Frame) string {
 			}
 		}
 	}
-	if c.copies || value < 30 {
+	if k := firstKey(f.Keys, keymap.InCompose, keymap.Copies); c.copies || value < 30 || k == "" {
 		field(partTo, "To", value, "")
 	} else {
-		tail := copiesKey + " Cc/Bcc"
-		field(partTo, "To", value-len(tail)-2, "  "+hint(t, copiesKey, "Cc/Bcc"))
+		tail := hint(t, k, "Cc/Bcc")
+		field(partTo, "To", value-cells.Width(tail)-2, "  "+tail)
 	}
 	if c.copies && (h >= 9 || c.at == partCc || c.at == partBcc) {
 		field(partCc, "Cc", value, "")
@@ -126,7 +127,7 @@ func (c *compose) View(f *Frame) string {
 	if h >= 9 {
 		rows = append(rows, " "+t.Rule.Render(strings.Repeat(t.Glyphs.Rule, max(w-2, 0))))
 	}
-	foot := c.footRows(t, w, h)
+	foot := c.footRows(f, w, h)
 	bodyH := max(h-len(rows)-len(foot), 1)
 	rows = append(rows, c.bodyRows(f, w, bodyH, len(rows))...)
 	for len(rows) < h-len(foot) {
@@ -209,7 +210,8 @@ func (c *compose) bodyRows(f *Frame, w, h, top int) []string {
 }
 
 // footRows are the attachments and the Send button, with a line above where there is room.
-func (c *compose) footRows(t *Theme, w, h int) []string {
+func (c *compose) footRows(f *Frame, w, h int) []string {
+	t := f.Theme
 	button := "[ Send ]"
 	if c.at == partSend && c.entry == "" {
 		button = t.Reverse.Render(button)
@@ -217,7 +219,7 @@ func (c *compose) footRows(t *Theme, w, h int) []string {
 		button = t.Accent.Render(button)
 	}
 	room := max(w-2-8-2, 1)
-	row := " " + cells.Pad(c.filesLine(t, room), room) + "  " + button
+	row := " " + cells.Pad(c.filesLine(f, room), room) + "  " + button
 	var out []string
 	if c.problem != "" && (c.problemAt == partBody || c.problemAt == partFiles || c.problemAt == partSend) {
 		out = append(out, wrapStyled(t.Danger, t.Glyphs.Failed+" "+c.problem, max(w-2, 10))...)
@@ -237,9 +239,13 @@ func (c *compose) footRows(t *Theme, w, h int) []string {
 }
 
 // filesLine names the attachments; the chosen one is always in sight.
-func (c *compose) filesLine(t *Theme, room int) string {
+func (c *compose) filesLine(f *Frame, room int) string {
+	t := f.Theme
 	n := len(c.draft.Files)
 	if n == 0 {
+		if k := firstKey(f.Keys, keymap.InCompose, keymap.EditUndo); k != "" && c.at == partBody && len(c.texts[partBody].undo) > 0 && room > 30 {
+			return hint(t, k, "undoes the last change")
+		}
 		return t.Faint.Render(cells.Truncate("no attachments", room, t.Glyphs.Ellipsis))
 	}
 	first := 0

@@ -103,23 +103,11 @@ func (s *drafts) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 	list := f.Mail.Drafts()
 	i := s.cursor(list)
 	h := max(f.Height, 1)
+	if to, ok := listMove(a, i, len(list), h); ok {
+		s.move(to, list)
+		return s, nil, true
+	}
 	switch a {
-	case keymap.Down:
-		s.move(i+1, list)
-	case keymap.Up:
-		s.move(i-1, list)
-	case keymap.Top:
-		s.move(0, list)
-	case keymap.Bottom:
-		s.move(len(list)-1, list)
-	case keymap.PageDown:
-		s.move(i+h, list)
-	case keymap.PageUp:
-		s.move(i-h, list)
-	case keymap.HalfPageDown:
-		s.move(i+max(h/2, 1), list)
-	case keymap.HalfPageUp:
-		s.move(i-max(h/2, 1), list)
 	case keymap.Open:
 		if len(list) > 0 {
 			s.open(f, list[i])
@@ -198,6 +186,31 @@ func draftMark(r state.DraftRow) (words string, bad bool) {
 	return "", false
 }
 
+// recipients names the first of a list of addresses as typed, and how many more there are.
+func recipients(list string) string {
+	first, n := "", 0
+	for _, p := range addressParts(list) {
+		part := strings.TrimSpace(list[p[0]:p[1]])
+		if part == "" {
+			continue
+		}
+		if n++; n > 1 {
+			continue
+		}
+		first = part
+		if i := strings.LastIndexByte(part, '<'); i > 0 {
+			first = strings.Trim(strings.TrimSpace(part[:i]), `"`)
+		}
+	}
+	switch n {
+	case 0:
+		return "(nobody yet)"
+	case 1:
+		return first
+	}
+	return first + " +" + itoa(n-1)
+}
+
 func (s *drafts) View(f *Frame) string {
 	t, w := f.Theme, f.Width
 	list := f.Mail.Drafts()
@@ -243,10 +256,7 @@ func (s *drafts) View(f *Frame) string {
 			rows = append(rows, b.String())
 			continue
 		}
-		to := strings.TrimRight(strings.TrimSpace(clean.LineMax(r.To, 400)), ",")
-		if to == "" {
-			to = "(nobody yet)"
-		}
+		to := recipients(clean.LineMax(r.To, 1000))
 		text := subjectOf(r.Subject)
 		if sn := strings.TrimSpace(clean.LineMax(r.Snippet, 300)); sn != "" {
 			text += t.Dot() + sn

@@ -22,6 +22,9 @@ func newField(text string) *editor {
 	return e
 }
 
+// addressField is newField for addresses, which hold nothing invisible.
+func addressField(text string) *editor { return newField(strings.Map(dropFormat, text)) }
+
 // fieldView draws one line in exactly width cells, with the cursor in sight when the field has the keys.
 func fieldView(e *editor, t *Theme, width int, focused bool) string {
 	if width <= 0 {
@@ -173,7 +176,7 @@ func pastedAddresses(s string) string {
 			out = append(out, line)
 		}
 	}
-	return strings.Join(out, ", ")
+	return strings.Map(dropFormat, strings.Join(out, ", "))
 }
 
 // completion is the list of people under an address field.

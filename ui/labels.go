@@ -227,7 +227,7 @@ func (p *labelPicker) View(f *Frame) string {
 	case len(p.shown) == 0:
 		body = append(body, t.Muted.Render(cells.Truncate("No label has a name like that.", inner, "")))
 	}
-	body = append(body, hint(t, "space", "on/off")+t.Dot()+hint(t, "enter", "done")+t.Dot()+hint(t, "esc", "changes nothing"))
+	body = append(body, hint(t, "space", "on/off")+t.Dot()+hint(t, "enter", "done")+t.Dot()+hint(t, "esc", "back"))
 	title := "Labels"
 	if len(p.ids) > 1 {
 		title += " of " + plural(len(p.ids), "thread", "threads")

@@ -107,23 +107,11 @@ func (o *outbox) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 	list := f.Mail.Outbox()
 	i := o.cursor(list)
 	h := max(o.listHeight(f, list), 1)
+	if to, ok := listMove(a, i, len(list), h); ok {
+		o.move(to, list)
+		return o, nil, true
+	}
 	switch a {
-	case keymap.Down:
-		o.move(i+1, list)
-	case keymap.Up:
-		o.move(i-1, list)
-	case keymap.Top:
-		o.move(0, list)
-	case keymap.Bottom:
-		o.move(len(list)-1, list)
-	case keymap.PageDown:
-		o.move(i+h, list)
-	case keymap.PageUp:
-		o.move(i-h, list)
-	case keymap.HalfPageDown:
-		o.move(i+max(h/2, 1), list)
-	case keymap.HalfPageUp:
-		o.move(i-max(h/2, 1), list)
 	case keymap.SendNow, keymap.Hold, keymap.Drop, keymap.Edit, keymap.EditAsNew, keymap.Open, keymap.Undo, keymap.Retry:
 		if len(list) == 0 {
 			return o, nil, a != keymap.Undo && a != keymap.Retry

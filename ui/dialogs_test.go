@@ -1,0 +1,512 @@
+package ui
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"codeberg.org/teapost/teapost/api"
+	"codeberg.org/teapost/teapost/state"
+)
+
+func (s *stage) dialog(d Screen) { s.t.Helper(); s.send(pushDialogMsg{d}) }
+
+func (s *stage) top() *Frame { return s.app.frame(s.app.top()) }
+
+func TestSnooze(t *testing.T) {
+	mon := func(day, hour, minute int) time.Time { return time.Date(2026, 12, day, hour, minute, 0, 0, time.UTC) }
+	for _, c := range []struct {
+		name string
+		keys []string
+		want time.Time // zero: nothing is snoozed
+		open bool
+		sees string
+	}{
+		{"a number", []string{"2"}, mon(1, 8, 0), false, ""},
+		{"the first line", []string{"enter"}, time.Date(2026, 11, 30, 18, 0, 0, 0, time.UTC), false, ""},
+		{"by moving", []string{"down", "down", "enter"}, mon(5, 9, 0), false, ""},
+		{"typed", []string{"fri 9", "enter"}, mon(4, 9, 0), false, ""},
+		{"typed with a number first", []string{"t", "backspace", "1", "enter"}, time.Time{}, false, ""},
+		{"nonsense", []string{"blah", "enter"}, time.Time{}, true, "try “fri 9”"},
+		{"past", []string{"today 9am", "enter"}, time.Time{}, true, ""},
+		{"no such hour", []string{"fri 25:00", "enter"}, time.Time{}, true, ""},
+		{"esc", []string{"esc"}, time.Time{}, false, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := newDesk()
+			s := newStage(t, d, 80, 24)
+			s.dialog(newSnooze([]state.ThreadID{"t1"}, "Nightly report", s.top()))
+			s.press(c.keys...)
+			switch {
+			case c.name == "typed with a number first":
+				if len(d.changes) == 0 {
+					t.Error("1 in an empty field takes the first preset")
+				}
+			case c.want.IsZero() && len(d.changes) > 0:
+				t.Errorf("snoozed until %v", d.changes[0].Until)
+			case !c.want.IsZero() && (len(d.changes) != 1 || !d.changes[0].Until.Equal(c.want) || d.changes[0].Kind != state.ChangeSnooze):
+				t.Errorf("changes %v, want one until %v", d.changes, c.want)
+			}
+			if got := len(s.app.dialogs) > 0; got != c.open {
+				t.Errorf("open is %v", got)
+			}
+			if c.sees != "" {
+				s.sees(c.sees)
+			}
+			s.frame()
+		})
+	}
+}
+
+func TestSnoozeUsesThePersonsZone(t *testing.T) {
+	d := newDesk()
+	s := newStage(t, d, 80, 24)
+	zone, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Skip(err)
+	}
+	s.app.o.Zone = zone
+	s.dialog(newSnooze([]state.ThreadID{"t1"}, "x", s.top()))
+	s.press("tomorrow 9am", "enter")
+	if len(d.changes) != 1 || !d.changes[0].Until.Equal(time.Date(2026, 12, 1, 14, 0, 0, 0, time.UTC)) {
+		t.Errorf("changes %v", d.changes)
+	}
+}
+
+func TestSnoozePresetThatHasPassed(t *testing.T) {
+	d := newDesk()
+	s := newStage(t, d, 80, 24)
+	s.dialog(newSnooze([]state.ThreadID{"t1"}, "x", s.top()))
+	d.now = d.now.Add(10 * time.Hour)
+	s.press("1")
+	if len(d.changes) != 0 {
+		t.Error("a time that has passed was taken")
+	}
+	s.sees("That time has passed.")
+}
+
+func TestSnoozeFrames(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {60, 15}} {
+		d := newDesk()
+		s := newStage(t, d, size[0], size[1])
+		s.dialog(newSnooze([]state.ThreadID{"t1"}, "Nightly report", s.top()))
+		goldenFrame(t, "snooze-"+itoa(size[0]), s.frame())
+		s.press("fri 9")
+		goldenFrame(t, "snooze-typed-"+itoa(size[0]), s.frame())
+		s.press(" x")
+		goldenFrame(t, "snooze-wrong-"+itoa(size[0]), s.frame())
+	}
+}
+
+func labelDesk() *desk {
+	d := newDesk()
+	home, work, books := state.Label{ID: "l1", Name: "home"}, state.Label{ID: "l2", Name: "work", Color: "#ff0000"}, state.Label{ID: "l3", Name: "books"}
+	d.labels = []state.Label{home, work, books, {ID: "l4", Name: "日本語\x1b[2J"}}
+	d.rows["t1"] = state.Row{ID: "t1", Filled: true, Labels: []state.Label{home, work}}
+	d.rows["t2"] = state.Row{ID: "t2", Filled: true, Labels: []state.Label{work}}
+	return d
+}
+
+func ids(ls []state.Label) string {
+	var s []string
+	for _, l := range ls {
+		s = append(s, l.ID)
+	}
+	return strings.Join(s, " ")
+}
+
+func TestLabels(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		keys        []string
+		add, remove string
+	}{
+		{"nothing", []string{"enter"}, "", ""},
+		{"mixed goes on", []string{"space", "enter"}, "l1", ""},
+		{"mixed comes off", []string{"space", "space", "enter"}, "", "l1"},
+		{"mixed back to mixed", []string{"space", "space", "space", "enter"}, "", ""},
+		{"off", []string{"down", "space", "enter"}, "", "l2"},
+		{"several", []string{"space", "down", "space", "down", "space", "enter"}, "l1 l3", "l2"},
+		{"by name", []string{"bo", "space", "enter"}, "l3", ""},
+		{"by name and enter", []string{"boks", "enter"}, "l3", ""},
+		{"no such name", []string{"zzz", "space", "enter"}, "", ""},
+		{"esc", []string{"space", "esc"}, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := labelDesk()
+			s := newStage(t, d, 80, 24)
+			s.dialog(newLabels([]state.ThreadID{"t1", "t2"}, []state.Label{d.labels[1]}, s.top()))
+			s.frame()
+			s.press(c.keys...)
+			var got state.Change
+			if len(d.changes) > 0 {
+				got = d.changes[0]
+			}
+			if ids(got.Add) != c.add || ids(got.Remove) != c.remove {
+				t.Errorf("add %q, remove %q", ids(got.Add), ids(got.Remove))
+			}
+			if c.add+c.remove == "" && len(d.changes) > 0 {
+				t.Error("a change without content was made")
+			}
+			if len(s.app.dialogs) > 0 {
+				t.Error("the dialog stayed open")
+			}
+		})
+	}
+}
+
+func TestLabelsFrame(t *testing.T) {
+	d := labelDesk()
+	s := newStage(t, d, 80, 24)
+	s.dialog(newLabels([]state.ThreadID{"t1", "t2"}, []state.Label{d.labels[1]}, s.top()))
+	s.press("down", "space")
+	goldenFrame(t, "labels-80", s.frame())
+	s.press("zz")
+	s.sees("No label has a name like that.")
+	d.labels = nil
+	s = newStage(t, d, 60, 15)
+	s.dialog(newLabels([]state.ThreadID{"t3"}, nil, s.top()))
+	s.sees("There are no labels yet.")
+	s.press("space", "down", "enter")
+}
+
+func TestTextPrompt(t *testing.T) {
+	s := newStage(t, newDesk(), 80, 24)
+	got := ""
+	s.dialog(newTextPrompt("Name", "one", func(v string) tea.Cmd { got = v; return nil }))
+	s.press(" two")
+	s.paste("\nthree\n")
+	s.sees("Name", "one two three")
+	s.app.pasteUntil = time.Time{}
+	s.press("enter")
+	if got != "one two three" || len(s.app.dialogs) > 0 {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestTypedPath(t *testing.T) {
+	t.Setenv("HOME", "/home/ada")
+	for in, want := range map[string]string{
+		"~/x":                        "/home/ada/x",
+		"~":                          "/home/ada",
+		"~bob/x":                     "~bob/x",
+		"'/tmp/a b'":                 "/tmp/a b",
+		`"/tmp/a b"`:                 "/tmp/a b",
+		`/tmp/a\ b`:                  "/tmp/a b",
+		"file:///tmp/a%20b":          "/tmp/a b",
+		"file://localhost/tmp/x":     "/tmp/x",
+		"  /tmp/x ":                  "/tmp/x",
+		"relative/x":                 "relative/x",
+		"/tmp/\"quoted\" inside.txt": "/tmp/\"quoted\" inside.txt",
+	} {
+		if got := typedPath(in); got != want {
+			t.Errorf("typedPath(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestAttachCompletes(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"report one.pdf", "report two.pdf", ".hidden", "Notes.txt", "e\x1b[2Jvil"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d := newDesk()
+	open := func() *stage {
+		s := newStage(t, d, 80, 24)
+		s.dialog(newAttach("d1", s.top()))
+		return s
+	}
+	field := func(s *stage) string { return s.app.dialogs[0].(*pathPrompt).in.String() }
+
+	s := open()
+	s.press(dir+"/not", "tab")
+	if got := field(s); got != dir+"/Notes.txt" {
+		t.Errorf("one match: %q", got)
+	}
+	s = open()
+	s.press(dir+"/re", "tab")
+	if got := field(s); got != dir+"/report " {
+		t.Errorf("several matches: %q", got)
+	}
+	s.sees("report one.pdf", "report two.pdf")
+	s.press("down", "down", "enter")
+	if want := dir + "/report two.pdf"; len(d.attached) != 1 || d.attached[0] != want {
+		t.Errorf("attached %q", d.attached)
+	}
+	s = open()
+	s.press(dir+"/s", "tab")
+	if got := field(s); got != dir+"/sub/" {
+		t.Errorf("a folder: %q", got)
+	}
+	s.press("tab")
+	s.sees("Nothing there begins like that.")
+	s = open()
+	s.press(dir+"/", "tab")
+	s.sees("sub/", "Notes.txt", "evil")
+	s.misses(".hidden", "\x1b[2J")
+	s = open()
+	s.press(dir+"/none/x", "tab")
+	s.sees("That folder cannot be read.")
+	s = open()
+	s.press("enter")
+	s.sees("Type a path first.")
+	s.press("esc")
+	if len(s.app.dialogs) > 0 {
+		t.Error("esc must close")
+	}
+}
+
+func TestAttachDropsLateAnswers(t *testing.T) {
+	s := newStage(t, newDesk(), 80, 24)
+	p := newAttach("d1", s.top()).(*pathPrompt)
+	s.dialog(p)
+	s.press("/a")
+	s.send(pathsFoundMsg{owner: p.owner, gen: p.gen - 1, text: "/", matches: []pathMatch{{name: "late"}}})
+	s.send(pathsFoundMsg{owner: new(int), gen: p.gen, text: "/a", matches: []pathMatch{{name: "other"}}})
+	if got := p.in.String(); got != "/a" {
+		t.Errorf("a late answer changed the field to %q", got)
+	}
+}
+
+func TestSaveFiles(t *testing.T) {
+	d := newDesk()
+	s := newStage(t, d, 80, 24)
+	s.dialog(newSaveFiles("t1", "m1", []string{"a1", "a2"}, s.top()))
+	s.sees("Save 2 attachments in", "~/Downloads")
+	s.press("ctrl+u", "/tmp/x", "enter")
+	if !d.did("files m1 a1+a2 /tmp/x") {
+		t.Errorf("calls %v", d.calls)
+	}
+	th := state.Thread{Messages: []api.Message{{ID: "m1", Attachments: []api.Attachment{{AttachmentID: "a1", Filename: "../photo\u202egpj.exe"}}}}}
+	if got := attachmentName(th, "m1", "a1"); strings.ContainsAny(got, "/\u202e") || !strings.HasSuffix(got, ".exe") {
+		t.Errorf("name %q", got)
+	}
+}
+
+func outboxDesk() *desk {
+	d := newDesk()
+	ada := []state.Address{{Name: "Grace Hall", Email: "grace@example.org"}}
+	made := deskNow.Add(-20 * time.Minute)
+	d.entries = []state.Entry{
+		{ID: "e1", State: state.EntrySending, Subject: "Re: Compiler notes", To: ada, CreatedAt: made, Attempts: 1},
+		{ID: "e2", State: state.EntryWaiting, Subject: "Dinner?", To: append(ada, ada...), Until: deskNow.Add(14 * time.Second), Why: "server busy (503)", Status: 503, Request: "req_7f3a", Attempts: 3, CanSend: true, CreatedAt: made},
+		{ID: "e3", State: state.EntryAccepted, Subject: "Hello", To: ada, Until: deskNow.Add(9 * time.Second), CanTakeBack: true},
+		{ID: "e4", State: state.EntryHeld, Subject: "Numbers", To: ada, Why: "sign in again", CanSend: true, CanEdit: true, CanDrop: true},
+		{ID: "e5", State: state.EntryUnknown, Subject: "来週の打ち合わせ", To: ada, Why: "the connection broke", CanSend: true},
+		{ID: "e6", State: state.EntryFailed, Subject: "Big one", To: ada, Why: "the message is too large (413)", CanEdit: true, CanDrop: true},
+		{ID: "e7", State: state.EntrySent, Subject: "Done", To: ada, SettledAt: deskNow.Add(-3 * time.Minute), ThreadID: "t1", CanDrop: true},
+		{ID: "e8", State: state.EntryQueued, Subject: "Old one", To: ada, Ask: state.AskOverdue, ScheduledAt: deskNow.Add(-48 * time.Hour), CanSend: true, CanEdit: true, CanDrop: true},
+		{ID: "e9", State: state.EntryUnknown, Subject: "Old try", To: ada, Ask: state.AskTryAgain, CanSend: true, CanDrop: true, CreatedAt: deskNow.Add(-50 * time.Hour)},
+		{ID: "e10", State: state.EntryUnknown, Subject: "Not found", To: ada, Ask: state.AskEditAsNew, CanSend: true},
+		{ID: "e11", State: state.EntryAccepted, Subject: "Later", To: ada, ScheduledAt: deskNow.Add(100 * time.Hour), CanTakeBack: true},
+		{ID: "e12", State: state.EntryCancelled, Subject: "\x1b[2J", CanDrop: true},
+	}
+	return d
+}
+
+// openOutbox shows the outbox with the cursor on an entry.
+func openOutbox(t *testing.T, d *desk, id state.EntryID, width, height int) *stage {
+	t.Helper()
+	s := newStage(t, d, width, height)
+	s.send(pushScreenMsg{&outbox{sel: id}})
+	s.frame()
+	return s
+}
+
+func TestOutboxDoes(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		id   state.EntryID
+		keys []string
+		want string // a call, or empty
+		sees string
+	}{
+		{"send now", "e2", []string{"s"}, "send-now e2", ""},
+		{"send now by retry", "e2", []string{"R"}, "send-now e2", ""},
+		{"nothing to send", "e7", []string{"s"}, "", "it was sent"},
+		{"already sending", "e1", []string{"s"}, "", "is being sent already"},
+		{"hold", "e2", []string{"h"}, "hold e2", ""},
+		{"hold what is held", "e4", []string{"h"}, "", "is held already"},
+		{"take back", "e3", []string{"z"}, "take-back e3", ""},
+		{"drop asks", "e4", []string{"#"}, "", "Drop “Numbers”?"},
+		{"drop", "e4", []string{"#", "y"}, "drop e4", ""},
+		{"drop not free", "e1", []string{"#"}, "", "cannot be dropped now"},
+		{"sent goes off the list", "e7", []string{"#"}, "drop e7", ""},
+		{"edit free", "e4", []string{"e"}, "edit e4", "New message"},
+		{"edit not free", "e5", []string{"e"}, "edit e5", "Finding out first"},
+		{"edit as new warns", "e5", []string{"E"}, "", "two may arrive"},
+		{"edit as new", "e5", []string{"E", "y"}, "as-new e5", "New message"},
+		{"edit as new by its question", "e10", []string{"e"}, "", "two may arrive"},
+		{"overdue now", "e8", []string{"s"}, "send-now e8", ""},
+		{"overdue later", "e8", []string{"e"}, "edit e8", "New message"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := outboxDesk()
+			s := openOutbox(t, d, c.id, 80, 24)
+			s.press(c.keys...)
+			if c.want == "" && len(d.calls) > 0 || c.want != "" && !d.did(c.want) {
+				t.Errorf("calls %v, want %q", d.calls, c.want)
+			}
+			if c.sees != "" {
+				s.sees(c.sees)
+			}
+		})
+	}
+}
+
+func TestOutboxEditWaitsForTheAnswer(t *testing.T) {
+	d := outboxDesk()
+	s := openOutbox(t, d, "e5", 80, 24)
+	s.press("e")
+	d.entries[4].Ask = state.AskEditAsNew
+	s.send(mailMsg{})
+	s.sees("two may arrive")
+
+	d = outboxDesk()
+	s = openOutbox(t, d, "e5", 80, 24)
+	s.press("e")
+	d.entries[4].State, d.entries[4].CanEdit = state.EntryHeld, true
+	s.send(mailMsg{})
+	if !s.composing() {
+		t.Error("the text must open once it is free")
+	}
+
+	d = outboxDesk()
+	s = openOutbox(t, d, "e5", 80, 24)
+	s.press("e")
+	d.entries[4].State = state.EntrySent
+	s.send(mailMsg{})
+	if s.composing() || len(s.app.dialogs) > 0 {
+		t.Error("what was sent must not open")
+	}
+}
+
+func TestOutboxWords(t *testing.T) {
+	d := outboxDesk()
+	want := map[state.EntryID]string{
+		"e1": "sending", "e2": "tries again in 14 s", "e3": "goes in 9 s", "e4": "held", "e5": "not known if it arrived", "e6": "refused",
+		"e7": "sent 3 min ago", "e8": "asks: its time has passed", "e9": "asks: send again?", "e10": "asks: edit as new?",
+		"e11": "goes Fri 4 Dec 13:41", "e12": "taken back",
+	}
+	for _, e := range d.entries {
+		if got := entryWords(e, deskNow); got != want[e.ID] {
+			t.Errorf("%s: %q, want %q", e.ID, got, want[e.ID])
+		}
+		if s := entryStory(e, deskNow); s == "" || !strings.ContainsAny(s[len(s)-1:], ".?") {
+			t.Errorf("%s has no story: %q", e.ID, s)
+		}
+	}
+	if got := entryStory(state.Entry{State: state.EntrySent, TestMode: true}, deskNow); !strings.Contains(got, "did not leave this machine") {
+		t.Errorf("test mode: %q", got)
+	}
+}
+
+func TestOutboxCursorHoldsToTheEntry(t *testing.T) {
+	d := outboxDesk()
+	s := openOutbox(t, d, "e3", 80, 24)
+	d.entries = slices.Concat([]state.Entry{{ID: "e0", State: state.EntryQueued, Subject: "Newer"}}, d.entries)
+	s.send(mailMsg{})
+	s.press("z")
+	if !d.did("take-back e3") {
+		t.Errorf("calls %v", d.calls)
+	}
+	d.entries = nil
+	s.press("s", "j", "#", "e")
+	s.sees("Nothing waits to be sent.")
+}
+
+func TestOutboxFrames(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {140, 40}, {60, 15}} {
+		name := itoa(size[0]) + "x" + itoa(size[1])
+		s := openOutbox(t, outboxDesk(), "e2", size[0], size[1])
+		goldenFrame(t, "outbox-"+name, s.frame())
+		s = openOutbox(t, outboxDesk(), "e9", size[0], size[1])
+		goldenFrame(t, "outbox-ask-"+name, s.frame())
+	}
+	for _, size := range [][2]int{{40, 10}, {24, 5}, {1, 1}} {
+		d := outboxDesk()
+		for _, e := range d.entries {
+			openOutbox(t, d, e.ID, size[0], size[1])
+		}
+	}
+}
+
+func draftDesk() *desk {
+	d := newDesk()
+	d.drafts = []state.DraftRow{
+		{ID: "d1", To: "Grace Hall <grace@example.org>", Subject: "Re: Compiler notes", Snippet: "Thanks, I will read it tonight.", UpdatedAt: deskNow.Add(-time.Hour), Filled: true, OnServer: true, Files: 1, Status: state.DraftStatus{State: state.SaveServer}},
+		{ID: "d2", UpdatedAt: deskNow.AddDate(0, 0, -2), Filled: true, Snippet: "Only a thought", Status: state.DraftStatus{State: state.SaveDisk}},
+		{ID: "d3", Subject: "来週の打ち合わせ\x1b[2J", To: "山田太郎 <yamada@example.jp>", UpdatedAt: deskNow.AddDate(0, -3, 0), Filled: true, OnServer: true, Status: state.DraftStatus{State: state.SaveUnknown}},
+		{ID: "d4", OnServer: true},
+	}
+	d.texts["d1"] = replyDraft()
+	return d
+}
+
+func openDrafts(t *testing.T, d *desk, width, height int) *stage {
+	t.Helper()
+	s := newStage(t, d, width, height)
+	s.send(pushScreenMsg{newDrafts()})
+	s.frame()
+	return s
+}
+
+func TestDrafts(t *testing.T) {
+	d := draftDesk()
+	s := openDrafts(t, d, 80, 24)
+	s.press("enter")
+	if !s.composing() || s.compose().draft.ID != "d1" {
+		t.Fatal("enter must open the draft")
+	}
+
+	d = draftDesk()
+	s = openDrafts(t, d, 80, 24)
+	s.press("G", "enter")
+	if !d.did("open d4") || s.composing() {
+		t.Fatalf("calls %v", d.calls)
+	}
+	s.sees("Fetching the draft")
+	d.texts["d4"] = state.Draft{ID: "d4", Subject: "Fetched"}
+	s.send(mailMsg{})
+	if !s.composing() {
+		t.Error("it must open when it is here")
+	}
+
+	d = draftDesk()
+	s = openDrafts(t, d, 80, 24)
+	s.press("#")
+	s.sees("Throw away the draft “Re: Compiler notes”?")
+	s.press("n")
+	if d.did("discard d1") {
+		t.Error("no must keep it")
+	}
+	s.press("x", "x", "#")
+	s.sees("Throw away 2 drafts?")
+	s.press("y")
+	if !d.did("discard d1") || !d.did("discard d2") || d.did("discard d3") {
+		t.Errorf("calls %v", d.calls)
+	}
+	d.drafts = nil
+	s.press("j", "enter", "#")
+	s.sees("No drafts. c begins a message.")
+}
+
+func TestDraftsFrames(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {140, 40}, {60, 15}} {
+		s := openDrafts(t, draftDesk(), size[0], size[1])
+		goldenFrame(t, "drafts-"+itoa(size[0])+"x"+itoa(size[1]), s.frame())
+	}
+	for _, size := range [][2]int{{40, 10}, {24, 5}, {1, 1}} {
+		openDrafts(t, draftDesk(), size[0], size[1])
+	}
+}
