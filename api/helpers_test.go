@@ -166,3 +166,5 @@ var classCalls = map[Class]callFunc{
 
 // randomZero makes each backoff as short as it may be.
 func randomZero(time.Duration) time.Duration { return 0 }
+
+func isTarget(err, target error) bool { return errors.Is(err, target) }
