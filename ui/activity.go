@@ -185,15 +185,18 @@ func (s *activity) line(c state.Call, cursor bool, f *Frame) string {
 		reqWidth = min(18, cells.Width(request))
 	}
 	room := f.Width - 5 - reqWidth
+	if reqWidth > 0 {
+		room--
+	}
 	title := cells.Stable(clean.Line(c.Title))
-	titleWidth := min(34, room*45/100)
+	titleWidth := min(40, room*38/100)
 	if f.Width < 50 {
 		titleWidth = room / 2
 	}
 	line := style.With(on).Render(cells.Pad(mark, 1)) + on.Render(" "+column(t, title, titleWidth)+" ")
 	line += t.Muted.With(on).Render(fit(t, what, max(0, room-titleWidth-1)))
 	if reqWidth > 0 {
-		line += t.Faint.With(on).Render(fit(t, request, reqWidth))
+		line += t.Faint.With(on).Render(" " + fit(t, request, reqWidth))
 	}
 	return cells.Truncate(bar+line+on.Render(" "), f.Width, "")
 }

@@ -16,8 +16,9 @@ import (
 
 const (
 	pasteGuard  = 50 * time.Millisecond // keys that come so soon after a paste are text, never actions
-	flashFor    = 4 * time.Second
-	focusEvery  = time.Second // how often keys tell Mail that somebody is there
+	flashFor    = 3 * time.Second
+	helloFor    = 10 * time.Second // the first words in a sample mailbox
+	focusEvery  = time.Second      // how often keys tell Mail that somebody is there
 	maxFlashLen = 400
 )
 
@@ -48,12 +49,10 @@ type app struct {
 	focusSent  time.Time
 	status     state.Status
 	flash      flash
-	drag       bool
 
-	tick      int       // number of the newest tick
-	tickAt    time.Time // when it comes; zero: none is on its way
-	quitting  bool      // waits for typed text to reach the disk
-	suspended bool
+	tick     int       // number of the newest tick
+	tickAt   time.Time // when it comes; zero: none is on its way
+	quitting bool      // waits for typed text to reach the disk
 }
 
 type flash struct {
@@ -79,9 +78,18 @@ func New(o Options) tea.Model {
 // Init starts what the program waits for.
 func (a *app) Init() tea.Cmd {
 	cmds := []tea.Cmd{waitCmd(a.o.Mail.Updates())}
-	f := a.frame(nil)
+	a.folders.refresh(a.frame(a.folders))
 	a.openView(a.o.Start.View)
-	a.folders.refresh(f)
+	if a.o.Sample {
+		text := "This is a sample mailbox to try things on"
+		if k := firstKey(a.o.Keys, keymap.InThreads, keymap.Help); k != "" {
+			text += a.theme.Dot() + k + " shows the keys"
+		}
+		if k := firstKey(a.o.Keys, keymap.InThreads, keymap.Palette); k != "" {
+			text += a.theme.Dot() + k + " finds every action"
+		}
+		a.flash = flash{text: text, until: a.now.Add(helloFor)}
+	}
 	if a.o.Start.Draft != nil {
 		d := *a.o.Start.Draft
 		cmds = append(cmds, func() tea.Msg { return openDraftMsg{d} })
@@ -106,7 +114,7 @@ func waitCmd(updates <-chan struct{}) tea.Cmd {
 func (a *app) frame(s Screen) *Frame {
 	f := &Frame{
 		Width: a.at.width, Height: a.at.bodyHeight, Now: a.now.In(a.o.zone()), Theme: a.theme, Keys: a.o.Keys,
-		Mail: a.o.Mail, Options: &a.o, wide: a.at.wide, asks: new([]tea.Msg),
+		Mail: a.o.Mail, Options: &a.o, wide: a.at.wide, folders: a.folders.list, asks: new([]tea.Msg),
 	}
 	if s == nil {
 		return f
@@ -341,13 +349,11 @@ func (a *app) say(text string, failure bool) {
 func (a *app) openView(v state.View) {
 	f := a.frame(a.threads)
 	a.threads.open(v, f)
-	a.folders.follow(v, f)
+	a.folders.follow(a.threads.view, f)
 }
 
 func (a *app) openThread(id state.ThreadID) tea.Cmd {
-	for len(a.screens) > 0 {
-		a.pop()
-	}
+	a.closeAll()
 	a.focus = paneReader
 	f := a.frame(a.reader)
 	cmd := a.reader.show(id, a.threads.view, f)
@@ -419,13 +425,29 @@ func (a *app) keys(k tea.KeyMsg) tea.Cmd {
 	}
 	var cmd tea.Cmd
 	for i, r := range k.Runes {
-		if a.top().Capturing() && len(a.pending) == 0 && !a.top().Context().Text() {
-			// No letter is an action here: the rest is text in one piece.
-			return join(cmd, a.key(tea.KeyMsg{Type: tea.KeyRunes, Runes: k.Runes[i:], Alt: k.Alt}))
+		if a.allText(k.Runes[i:]) {
+			return join(cmd, a.update(a.top(), tea.KeyMsg{Type: tea.KeyRunes, Runes: k.Runes[i:], Alt: k.Alt}))
 		}
 		cmd = join(cmd, a.key(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: k.Alt}))
 	}
 	return cmd
+}
+
+// allText reports whether none of the letters can be an action, so that they are text in one piece.
+func (a *app) allText(letters []rune) bool {
+	s := a.top()
+	if !s.Capturing() || len(a.pending) > 0 {
+		return false
+	}
+	if !s.Context().Text() {
+		return true
+	}
+	for _, r := range letters {
+		if _, found := a.o.Keys.Lookup(s.Context(), nil, string(r)); found != keymap.None {
+			return false
+		}
+	}
+	return true
 }
 
 func (a *app) paste(k tea.KeyMsg) tea.Cmd {
@@ -560,7 +582,7 @@ func (a *app) global(action keymap.Action) tea.Cmd {
 	case keymap.Palette:
 		return a.push(&a.dialogs, newPalette(a.top().Context(), a.frame(a.top())))
 	case keymap.Help:
-		return a.push(&a.screens, newHelp(a.top().Context(), a.screen().Title(a.frame(a.screen()))))
+		return a.push(&a.screens, newHelp(a.top().Context()))
 	}
 	return nil
 }
@@ -597,7 +619,7 @@ func (a *app) goRole(r state.Role) tea.Cmd {
 	case state.RoleOutbox:
 		return a.showOnly(newOutbox())
 	}
-	for _, f := range a.o.Mail.Folders() {
+	for _, f := range a.folders.list {
 		if f.Role == r {
 			cmd, _ := a.ask(openViewMsg{f.View})
 			return cmd
@@ -641,7 +663,8 @@ func (a *app) back() tea.Cmd {
 		return nil
 	}
 	if v, ok := a.threads.previous(); ok {
-		a.openView(v)
+		a.threads.show(v, a.frame(a.threads))
+		a.folders.follow(a.threads.view, a.frame(a.folders))
 		return nil
 	}
 	quit := "q"
@@ -693,6 +716,12 @@ func (a *app) quit() tea.Cmd {
 		}
 		question += " If you quit now it stays in the outbox, and the next start finds out whether it arrived. It will not be sent twice."
 		return a.push(&a.dialogs, newConfirmAs(question, quitAnyway, func() tea.Msg { return quitMsg{} }))
+	}
+	if a.quitting {
+		// Asked again while the disk takes its time.
+		a.quitting = false
+		return a.push(&a.dialogs, newConfirmAs("What you wrote is not on disk yet. Quit and lose it?", quitAnyway,
+			func() tea.Msg { return quitMsg{} }))
 	}
 	a.quitting = true
 	return a.tryQuit()
@@ -896,6 +925,9 @@ func fitHints(t *Theme, lead string, hints []keymap.Hint, end string, width int)
 		limit -= cells.Width(end) + 2
 	}
 	for i, h := range hints {
+		if h.Key == "1" {
+			h.Key = t.Keep("1…9", "1-9")
+		}
 		w := cells.Width(h.Key) + 1 + cells.Width(h.Text)
 		gap := 0
 		if i > 0 {

@@ -12,11 +12,10 @@ import (
 // help lists the keys of the screen that it was called from, made from the keymap.
 type help struct {
 	pager
-	ctx  keymap.Context
-	name string
+	ctx keymap.Context
 }
 
-func newHelp(ctx keymap.Context, name string) Screen { return &help{ctx: ctx, name: name} }
+func newHelp(ctx keymap.Context) Screen { return &help{ctx: ctx} }
 
 func (h *help) rows(f *Frame) []string {
 	t := f.Theme
@@ -73,12 +72,7 @@ func (h *help) View(f *Frame) string {
 func (h *help) Context() keymap.Context { return keymap.InHelp }
 func (h *help) Capturing() bool         { return false }
 
-func (h *help) Title(*Frame) string {
-	if h.name == "" {
-		return "Keys"
-	}
-	return "Keys · " + h.name
-}
+func (h *help) Title(f *Frame) string { return "Keys" + f.Theme.Dot() + string(h.ctx) }
 
 func (h *help) Hints(*Frame) []keymap.Action {
 	return []keymap.Action{keymap.Down, keymap.Up, keymap.PageDown, keymap.Bottom, keymap.Back}

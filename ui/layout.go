@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -111,6 +113,9 @@ func beside(t *Theme, height int, columns []string, widths []int, focus int) str
 	return b.String()
 }
 
+// movedCells is text that moves the cursor by itself, as cells.Column draws it: it cannot be cut.
+var movedCells = regexp.MustCompile(`\x1b\[(\d+)X\x1b7.*?\x1b8\x1b\[\d+C`)
+
 // overlay draws box above the middle of base, which has height lines.
 func overlay(base, box string, width, height int) string {
 	under := lines(base, width, height)
@@ -127,14 +132,23 @@ func overlay(base, box string, width, height int) string {
 	for i, l := range over {
 		row := under[y+i]
 		if strings.Contains(row, "\x1b7") {
-			// The row moves the cursor by itself: it cannot be cut.
-			row = ""
+			row = movedCells.ReplaceAllStringFunc(row, func(s string) string {
+				n, _ := strconv.Atoi(movedCells.FindStringSubmatch(s)[1])
+				return cells.Blank(min(n, width))
+			})
 		}
 		left := cells.Pad(ansi.Truncate(row, x, ""), x)
 		right := ""
 		if cells.Width(row) > x+bw {
-			right = ansi.TruncateLeft(row, x+bw, "")
-			right = cells.Blank(width-x-bw-cells.Width(right)) + right
+			room := width - x - bw
+			for cut := x + bw; cut <= x+bw+2; cut++ {
+				// A wide character at the edge goes as a whole.
+				if right = ansi.TruncateLeft(row, cut, ""); cells.Width(right) <= room-(cut-x-bw) {
+					right = cells.Blank(cut-x-bw) + right
+					break
+				}
+			}
+			right = cells.Truncate(right, room, "")
 		}
 		under[y+i] = left + "\x1b[0m" + cells.Pad(cells.Truncate(l, bw, ""), bw) + right
 	}

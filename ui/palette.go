@@ -45,7 +45,7 @@ func newPalette(ctx keymap.Context, f *Frame) Screen {
 			return nil
 		}})
 	}
-	for _, fo := range f.Mail.Folders() {
+	for _, fo := range f.folders {
 		name := "Go to " + clean.Line(fo.Name)
 		if fo.Role == state.RoleLabel {
 			name = "Go to the label #" + clean.Line(fo.Name)
@@ -59,21 +59,22 @@ func newPalette(ctx keymap.Context, f *Frame) Screen {
 		p.all = append(p.all,
 			command{"Practise a bad network: calls fail, wait and try again", "", func(f *Frame) tea.Cmd {
 				f.Flash("The network is bad now; the palette makes it good again")
-				f.Mail.Refresh()
-				return practiseCmd(practice, true)
+				return practiseCmd(practice, true, f.Mail)
 			}},
 			command{"Make the network good again", "", func(f *Frame) tea.Cmd {
 				f.Flash("The network is good again")
-				return practiseCmd(practice, false)
+				return practiseCmd(practice, false, f.Mail)
 			}})
 	}
 	p.look()
 	return p
 }
 
-func practiseCmd(practice func(bool), on bool) tea.Cmd {
+// practiseCmd changes the network and shows at once what that does.
+func practiseCmd(practice func(bool), on bool, m Mail) tea.Cmd {
 	return func() tea.Msg {
 		practice(on)
+		m.Refresh()
 		return nil
 	}
 }
@@ -141,7 +142,7 @@ func (p *palette) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 
 func (p *palette) View(f *Frame) string {
 	t := f.Theme
-	inner := min(72, f.Width-4)
+	inner := min(66, f.Width-4)
 	height := max(1, min(14, f.Height-5))
 	body := []string{t.Accent.Render("> ") + p.in.View(t, inner-2, true)}
 	top := keep(0, p.at, len(p.found), height)

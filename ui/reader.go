@@ -61,6 +61,7 @@ type rowsKey struct {
 	width int
 	day   int
 	theme *Theme
+	tags  string
 }
 
 // nextThreadMsg goes to the next or the previous thread of the list.
@@ -173,7 +174,7 @@ func (r *reader) lay(f *Frame) tea.Cmd {
 }
 
 func (r *reader) key(f *Frame) rowsKey {
-	return rowsKey{r.th.Rev, f.Width, f.Now.YearDay(), f.Theme}
+	return rowsKey{r.th.Rev, f.Width, f.Now.YearDay(), f.Theme, r.tags(f)}
 }
 
 // build draws all rows; the place in the text holds to the message that was at the top.
@@ -453,7 +454,7 @@ func (r *reader) invite(in invite, f *Frame) {
 		}
 	}
 	add(t.Glyphs.Invite, what+": "+in.Summary, t.Bold)
-	add("When", in.When, t.Text)
+	add("When", strings.ReplaceAll(in.When, "–", t.Keep("–", "-")), t.Text)
 	add("Where", in.Place, t.Text)
 	add("From", in.By, t.Text)
 	if in.Guests > 0 {
@@ -1018,15 +1019,16 @@ func (r *reader) View(f *Frame) string {
 // promptLine is the line below the text while a link's number is typed or a search inside is open.
 func (r *reader) promptLine(f *Frame) string {
 	t := f.Theme
+	key := func(a keymap.Action) string { return firstKey(f.Keys, keymap.InReader, a) }
 	switch {
 	case r.number != "":
-		k := firstKey(f.Keys, keymap.InReader, keymap.ToggleMessage)
+		k := key(keymap.ToggleMessage)
 		l, ok := r.link()
 		say := "[" + r.number + "] no such link in this message"
 		style := t.Muted
 		if ok {
 			say, style = "["+r.number+"] "+l.URL, t.Accent
-			end := t.Dot() + k + " opens" + t.Dot() + "y copies"
+			end := t.Dot() + k + " opens" + t.Dot() + key(keymap.Copy) + " copies"
 			if !l.Openable {
 				end, style = t.Dot()+"never opened", t.Warn
 			} else if l.Misleading {
@@ -1037,7 +1039,7 @@ func (r *reader) promptLine(f *Frame) string {
 		return " " + style.Render(cells.Truncate(say, f.Width-2, t.Glyphs.Ellipsis))
 	case r.find != "":
 		say := "“" + short(r.find) + "”  " + strconv.Itoa(min(r.hit+1, len(r.hits))) + " of " + strconv.Itoa(len(r.hits)) +
-			t.Dot() + "n p" + " next, previous" + t.Dot() + "esc ends"
+			t.Dot() + key(keymap.NextMessage) + " " + key(keymap.PrevMessage) + " next, previous" + t.Dot() + key(keymap.Back) + " ends"
 		return " " + t.Accent.Render(cutWords(say, f.Width-2, t))
 	}
 	return ""

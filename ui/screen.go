@@ -21,8 +21,9 @@ type Frame struct {
 	Mail          Mail
 	Options       *Options
 
-	wide bool // the panes stand beside each other
-	asks *[]tea.Msg
+	wide    bool // the panes stand beside each other
+	folders []state.Folder
+	asks    *[]tea.Msg
 }
 
 // Ask asks something of the root, to be done as soon as the current message or action is handled and before the next

@@ -21,6 +21,7 @@ const (
 // moves them.
 type threads struct {
 	view     state.View
+	shown    bool // some view has been opened
 	list     state.List
 	cursor   state.ThreadID
 	at       int // where the cursor was, for when its row goes
@@ -65,9 +66,18 @@ func newThreads() *threads {
 	}
 }
 
+// named is the view with its name: the zero value is the inbox.
+func named(v state.View) state.View {
+	if v == (state.View{}) {
+		v.Folder = "inbox"
+	}
+	return v
+}
+
 // open shows a view and remembers the one before.
 func (s *threads) open(v state.View, f *Frame) {
-	if v != s.view && s.list.View == s.view {
+	v = named(v)
+	if v != s.view && s.shown {
 		if len(s.past) == 0 || s.past[len(s.past)-1] != s.view {
 			s.past = append(s.past, s.view)
 		}
@@ -80,6 +90,8 @@ func (s *threads) open(v state.View, f *Frame) {
 
 // show shows a view.
 func (s *threads) show(v state.View, f *Frame) {
+	v = named(v)
+	s.shown = true
 	s.places[s.view] = s.cursor
 	if v.Query != "" {
 		s.remember(v.Query)
@@ -111,10 +123,8 @@ func (s *threads) previous() (state.View, bool) {
 			return v, true
 		}
 	}
-	if s.view != (state.View{}) && s.list.View.Folder != "inbox" {
-		return state.View{}, true
-	}
-	return state.View{}, false
+	inbox := named(state.View{})
+	return inbox, s.view != inbox
 }
 
 func (s *threads) clear() {
@@ -466,7 +476,7 @@ func (s *threads) empty(f *Frame) string {
 		}
 	case s.view.Label != "":
 		say = "No mail has this label"
-	case s.view.Folder == "" || strings.EqualFold(s.view.Folder, "inbox"):
+	case roleOf(s.view, f) == state.RoleInbox:
 		say = "Nothing waits for you here"
 	default:
 		say = "Nothing here"
@@ -491,7 +501,7 @@ func (s *threads) Title(f *Frame) string {
 		if s.view.Folder != "" {
 			name = clean.Line(s.view.Folder)
 		}
-		for _, fo := range f.Mail.Folders() {
+		for _, fo := range f.folders {
 			if fo.View == s.view && !apart(fo.Role) {
 				name, unread = clean.Line(fo.Name), fo.Unread
 				if fo.Role == state.RoleLabel {
@@ -529,7 +539,7 @@ func (s *threads) Hints(f *Frame) []keymap.Action {
 
 // roleOf is what a view is for.
 func roleOf(v state.View, f *Frame) state.Role {
-	for _, fo := range f.Mail.Folders() {
+	for _, fo := range f.folders {
 		if fo.View == v && !apart(fo.Role) {
 			return fo.Role
 		}
@@ -539,7 +549,7 @@ func roleOf(v state.View, f *Frame) state.Role {
 		return state.RoleLabel
 	case v.Query != "":
 		return state.RoleOther
-	case v.Folder == "":
+	case v == named(state.View{}):
 		return state.RoleInbox
 	}
 	return state.RoleOther
