@@ -80,6 +80,9 @@ func parseAddress(s string) (Address, error) {
 	return a, nil
 }
 
+// ParseAddress reads one address, "a@b.c" or "Name <a@b.c>". The error says what is wrong with it.
+func ParseAddress(s string) (Address, error) { return parseAddress(s) }
+
 func validDomain(d string) bool {
 	for label := range strings.SplitSeq(strings.TrimSuffix(d, "."), ".") {
 		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {

@@ -130,9 +130,6 @@ func (m *Mail) load(ctx context.Context) error {
 	for _, d := range shared.drafts {
 		m.drafts[d.Draft.ID] = &draftRecord{draftDoc: *d, known: true, status: DraftStatus{State: d.saveState(), At: d.Draft.UpdatedAt}}
 	}
-	if m.opts.Passive {
-		return nil
-	}
 	return m.cache.await(ctx, m.loadCache)
 }
 

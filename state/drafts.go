@@ -828,3 +828,6 @@ func (m *Mail) adoptEditorFiles() {
 		m.state.read(func(*sql.DB) error { return os.Remove(path) }, func(error) {})
 	}
 }
+
+// NewDraftID makes the id of a draft that is made outside of [Mail.NewDraft].
+func NewDraftID() DraftID { return DraftID(newID()) }

@@ -43,6 +43,7 @@ type entry struct {
 	SignIn       bool       `json:"signIn"`  // held until the credential is mended
 	Stopped      bool       `json:"stopped"` // the person stopped it: it does not go by itself
 	CancelWanted bool       `json:"cancelWanted"`
+	TooLate      bool       `json:"tooLate"` // it was to be taken back, and the server said no
 	Why          string     `json:"why,omitempty"`
 	Status       int        `json:"status,omitempty"`
 	Code         string     `json:"code,omitempty"`
@@ -676,7 +677,7 @@ func (m *Mail) emailKnown(e *entry, mail *api.Email, replayed bool) {
 func (m *Mail) sentNotice(e *entry, status string) {
 	text := "Sent to " + recipients(e.To)
 	switch {
-	case e.CancelWanted:
+	case e.CancelWanted || e.TooLate:
 		text = "Too late, it was sent: " + quoted(e.Subject)
 	case e.TestMode:
 		text = "Kept as sent in test mode: it did not leave this machine · see doctor"
@@ -895,8 +896,7 @@ func (m *Mail) cancelEmail(e *entry) {
 				mail := f.Value.(*api.Email)
 				m.emailKnown(e, mail, false)
 			case errors.As(f.Err, &ae) && ae.Status >= 400 && ae.Status < 500 && ae.Status != 408 && ae.Status != 429:
-				e.CancelWanted = false
-				m.addNotice(Notice{Kind: NoticeFailure, Entry: e.ID, Text: "Too late, it was sent: " + quoted(e.Subject)})
+				e.CancelWanted, e.TooLate = false, true
 				e.followAt = m.now()
 				m.saveEntry(e, nil)
 			default:

@@ -16,6 +16,9 @@ const (
 // begin asks for what the first screen needs. With the lock held.
 func (m *Mail) begin() {
 	if m.opts.Passive {
+		if len(m.identities()) == 0 {
+			m.loadAddresses() // a message needs a sender
+		}
 		return
 	}
 	if m.owner {
