@@ -160,7 +160,6 @@ func (s *Server) wakeDue(ctx context.Context) (bool, error) {
 // dueEmail is a message that is to go out.
 type dueEmail struct {
 	id        int64
-	from      string
 	subject   string
 	messageID string
 	thread    sql.NullInt64
@@ -179,8 +178,8 @@ func (s *Server) sendNext(ctx context.Context) (some bool, err error) {
 	// What can be read and computed is done before the lock is taken.
 	e := dueEmail{id: id}
 	var subject sql.NullString
-	err = s.reader.QueryRowContext(ctx, "SELECT from_address, subject, message_id, thread_id, draft_id, raw FROM emails WHERE id = ?", id).
-		Scan(&e.from, &subject, &e.messageID, &e.thread, &e.draft, &e.raw)
+	err = s.reader.QueryRowContext(ctx, "SELECT subject, message_id, thread_id, draft_id, raw FROM emails WHERE id = ?", id).
+		Scan(&subject, &e.messageID, &e.thread, &e.draft, &e.raw)
 	if err != nil {
 		return false, err
 	}
@@ -233,8 +232,11 @@ func (s *Server) deliverHere(t *tx, e *dueEmail, p *parsed) error {
 	}
 	o := IngestOptions{ReceivedAt: time.UnixMilli(t.now), Folder: "sent", outgoing: true}
 	sent := Sent{
-		EmailID: wireID("eml", e.id), From: e.from, Subject: e.subject, MessageID: e.messageID,
+		EmailID: wireID("eml", e.id), Subject: e.subject, MessageID: e.messageID,
 		References: p.msg.References, SentAt: time.UnixMilli(t.now), Raw: withoutBcc(e.raw),
+	}
+	if len(p.msg.From) > 0 {
+		sent.From = p.msg.From[0]
 	}
 	reached := map[string]bool{}
 	for _, r := range all {

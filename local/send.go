@@ -31,7 +31,7 @@ type RelayResult struct{ Err error }
 // Sent describes a message that went out in test mode.
 type Sent struct {
 	EmailID    string
-	From       string
+	From       mailparse.Address
 	To         []string // every recipient, blind copies too
 	Subject    string
 	MessageID  string // with angle brackets
