@@ -634,9 +634,9 @@ func (a *Async) push(w *waiter, ev Event, final *Final) {
 		return
 	}
 	d := &delivery{w: w, event: ev, final: final}
-	w.progress = d
-	if final != nil {
-		w.progress = nil
+	w.progress = nil
+	if final == nil && ev.Phase != Queued {
+		w.progress = d
 	}
 	a.pending = append(a.pending, d)
 	if !a.dispatching {
