@@ -32,3 +32,6 @@ func (s *Server) RunSchedules(ctx context.Context) (err error) {
 	}
 	return nil
 }
+
+// Name returns the person's own name, which may be empty.
+func (s *Server) Name() string { return s.name }

@@ -41,7 +41,9 @@ type threadRecord struct {
 	filled   bool
 	inFolder map[string]bool // system labels by role, when the server gives them
 	thread   *api.Thread     // nil: not in memory
-	seq      uint64          // when the newest answer was asked for
+	event    *api.CalendarEvent
+	eventFor int    // messages when the event was asked for
+	seq      uint64 // when the newest answer was asked for
 	asOf     time.Time
 	stale    bool
 	call     string // the fetch that runs
@@ -661,6 +663,9 @@ func (m *Mail) threadArrived(id ThreadID, rec *threadRecord, t *api.Thread, seq 
 	rec.used, rec.rev = seq, seq
 	m.learnPeople(t)
 	m.trimThreads()
+	if id == m.openID {
+		m.loadEvent(id, rec)
+	}
 	m.forgetSettled()
 	m.listsChanged()
 	m.writeThreadToCache(id, t, rec)
@@ -708,7 +713,32 @@ func (m *Mail) OpenThread(id ThreadID) {
 	case m.now().Sub(rec.asOf) > 10*time.Second:
 		m.fetchThread(id, api.Visible, false)
 	}
+	if rec.thread != nil {
+		m.loadEvent(id, rec)
+	}
 	m.changed()
+}
+
+// loadEvent asks for the invitation of an open conversation, once for each state of it.
+func (m *Mail) loadEvent(id ThreadID, rec *threadRecord) {
+	if !rec.row.Invite || rec.eventFor == rec.row.Messages || m.opts.Passive || m.closing {
+		return
+	}
+	rec.eventFor = rec.row.Messages
+	m.start(want{
+		op: "threads.getEvent", title: "Loading the invitation", purpose: "event", priority: api.Visible,
+		key: "event/" + string(id), resources: []string{"thread/" + string(id)},
+		run: func(ctx context.Context, c *api.Client) (any, error) { return c.Threads.GetEvent(ctx, string(id)) },
+		done: func(f api.Final) {
+			switch {
+			case f.Err == nil:
+				rec.event = f.Value.(*api.CalendarEvent)
+				rec.rev = m.next()
+			case !errors.Is(f.Err, api.ErrNotFound):
+				rec.eventFor = 0 // asked again when the conversation is opened again
+			}
+		},
+	})
 }
 
 // Thread is a snapshot of a conversation.
@@ -721,7 +751,7 @@ func (m *Mail) Thread(id ThreadID) Thread {
 	}
 	t := Thread{Row: m.showRow(id), Known: rec.thread != nil, Loading: rec.call != "", AsOf: rec.asOf, Problem: rec.problem, Rev: rec.rev}
 	if rec.thread != nil {
-		t.Messages = rec.thread.Messages
+		t.Messages, t.Event = rec.thread.Messages, rec.event
 		rec.used = m.next()
 	}
 	return t

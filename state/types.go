@@ -108,7 +108,8 @@ type List struct {
 type Thread struct {
 	Row      Row
 	Messages []api.Message
-	Known    bool // false: the messages are not here yet
+	Event    *api.CalendarEvent // the invitation in it, when there is one and it is known
+	Known    bool               // false: the messages are not here yet
 	Loading  bool
 	AsOf     time.Time
 	Problem  string

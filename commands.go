@@ -1,0 +1,575 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"codeberg.org/teapost/teapost/config"
+	"codeberg.org/teapost/teapost/internal/clean"
+	"codeberg.org/teapost/teapost/keymap"
+	"codeberg.org/teapost/teapost/local"
+	"codeberg.org/teapost/teapost/state"
+)
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: args(cobra.NoArgs),
+		Run: func(cmd *cobra.Command, _ []string) {
+			fmt.Fprintf(cmd.OutOrStdout(), "teapost %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		},
+	}
+}
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+func keysCommand(flags *config.Flags) *cobra.Command {
+	var preset string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "keys", Short: "List the keys in force", Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := config.Load(*flags, config.OSEnv)
+			if err != nil {
+				return err
+			}
+			overrides := cfg.Keys.Overrides
+			if preset == "" {
+				preset = cfg.Keys.Preset
+			} else if preset != cfg.Keys.Preset {
+				overrides = nil
+			}
+			keys, err := keymap.New(preset, overrides)
+			if err != nil {
+				return keysError(cfg, err)
+			}
+			return listKeys(cmd.OutOrStdout(), keys, asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&preset, "preset", "", "the keys of a preset: "+strings.Join(keymap.Presets(), ", "))
+	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	return cmd
+}
+
+func listKeys(out io.Writer, keys *keymap.Map, asJSON bool) error {
+	type row struct {
+		Context string   `json:"context"`
+		Action  string   `json:"action"`
+		Keys    []string `json:"keys"`
+		Help    string   `json:"help"`
+	}
+	var rows []row
+	for _, ctx := range keymap.Contexts() {
+		for _, section := range keys.Help(ctx) {
+			for _, item := range section.Items {
+				rows = append(rows, row{string(ctx), string(item.Action), item.Keys, item.Long})
+			}
+		}
+	}
+	if asJSON {
+		return printJSON(out, rows)
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	last := ""
+	for _, r := range rows {
+		if r.Context != last {
+			if last != "" {
+				fmt.Fprintln(w)
+			}
+			fmt.Fprintf(w, "[keys.%s]\n", r.Context)
+			last = r.Context
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", r.Action, strings.Join(r.Keys, " · "), r.Help)
+	}
+	return w.Flush()
+}
+
+// openMailto opens the mail at a new message to a mailto: address.
+func openMailto(ctx context.Context, flags config.Flags, address string) error {
+	d, err := state.Mailto(address)
+	if err != nil {
+		return &usageError{err}
+	}
+	return openMail(ctx, flags, &d)
+}
+
+func composeCommand(flags *config.Flags) *cobra.Command {
+	var to, cc, bcc, attach []string
+	var subject, from string
+	var send bool
+	cmd := &cobra.Command{
+		Use: "compose", Short: "Write a message, or send one from a script",
+		Long: "compose opens a new message. When standard input is a pipe it is the text.\n" +
+			"With --send it is sent without the screen: exit code 0 when it was accepted, 3 when it is safe in the outbox and goes later.",
+		Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d := state.Draft{
+				Kind: state.DraftNew, To: strings.Join(to, ", "), Cc: strings.Join(cc, ", "), Bcc: strings.Join(bcc, ", "),
+				Subject: clean.Line(subject), From: from,
+			}
+			if !isTerminal(os.Stdin) {
+				text, err := io.ReadAll(io.LimitReader(os.Stdin, 16<<20))
+				if err != nil {
+					return fmt.Errorf("standard input: %w", err)
+				}
+				d.Body = clean.Text(strings.ToValidUTF8(string(text), "\uFFFD"))
+			}
+			if send {
+				return sendDraft(cmd, *flags, d, attach)
+			}
+			return composeOnScreen(cmd.Context(), *flags, d, attach)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&to, "to", nil, "a `recipient`; may be repeated")
+	f.StringArrayVar(&cc, "cc", nil, "a `recipient` of a copy")
+	f.StringArrayVar(&bcc, "bcc", nil, "a `recipient` of a blind copy")
+	f.StringVar(&subject, "subject", "", "the subject")
+	f.StringVar(&from, "from", "", "the `address` to write from")
+	f.StringArrayVar(&attach, "attach", nil, "a `file` to attach; may be repeated")
+	f.BoolVar(&send, "send", false, "send it without opening the screen")
+	return cmd
+}
+
+// composeOnScreen keeps the draft with its files first and then opens the screen on it: the text is safe from the start.
+func composeOnScreen(ctx context.Context, flags config.Flags, d state.Draft, attach []string) error {
+	if len(attach) == 0 {
+		d.ID = state.NewDraftID()
+		return openMail(ctx, flags, &d)
+	}
+	err := withMail(ctx, flags, func(m *state.Mail) error {
+		if d.From == "" {
+			d.From = m.NewDraft("").From
+		}
+		d.ID = state.NewDraftID()
+		var err error
+		d, err = storeDraft(ctx, m, d, attach)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return openMail(ctx, flags, &d)
+}
+
+// withMail opens the mailbox without its screen, for as long as f runs.
+func withMail(ctx context.Context, flags config.Flags, f func(*state.Mail) error) (err error) {
+	cfg, err := config.Load(flags, config.OSEnv)
+	if err != nil {
+		return err
+	}
+	b, err := openMailbox(ctx, cfg, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	m, err := state.Open(ctx, b.options)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeMail(m)) }()
+	return f(m)
+}
+
+// await waits until done says so, looking again after each change. It gives the context's error when that ends first.
+func await(ctx context.Context, m *state.Mail, done func() bool) error {
+	for !done() {
+		select {
+		case <-m.Updates():
+		case <-time.After(200 * time.Millisecond): // another process may do the work
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// storeDraft writes a draft and its files to the disk.
+func storeDraft(ctx context.Context, m *state.Mail, d state.Draft, attach []string) (state.Draft, error) {
+	m.EditDraft(d)
+	for _, path := range attach {
+		m.Attach(d.ID, path)
+	}
+	var failed error
+	err := await(ctx, m, func() bool {
+		if now, ok := m.Draft(d.ID); ok {
+			d = now
+		}
+		if f := m.Status().Failures; len(f) > 0 {
+			failed = errors.New(clean.Line(f[0].Text))
+			return true
+		}
+		status := m.DraftStatus(d.ID)
+		if status.State == state.SaveFailed {
+			failed = errors.New(clean.Line(status.Problem))
+			return true
+		}
+		return len(d.Files) == len(attach) && status.State != state.SaveDirty
+	})
+	return d, errors.Join(failed, err)
+}
+
+func sendDraft(cmd *cobra.Command, flags config.Flags, d state.Draft, attach []string) error {
+	ctx := cmd.Context()
+	return withMail(ctx, flags, func(m *state.Mail) error {
+		if d.From == "" {
+			d.From = m.NewDraft("").From
+			if d.From == "" {
+				if err := await(ctx, m, func() bool { d.From = m.NewDraft("").From; return d.From != "" }); err != nil {
+					return err
+				}
+			}
+		}
+		if problem := m.CheckDraft(d); problem != "" {
+			return &usageError{errors.New(problem)}
+		}
+		d.ID = state.NewDraftID()
+		if len(attach) > 0 {
+			var err error
+			if d, err = storeDraft(ctx, m, d, attach); err != nil {
+				m.DiscardDraft(d.ID)
+				return err
+			}
+			if problem := m.CheckDraft(d); problem != "" {
+				return &usageError{errors.New(problem)}
+			}
+		}
+		return awaitSend(ctx, cmd, m, m.Send(d, state.SendOptions{Undo: -1}))
+	})
+}
+
+// awaitSend waits for one call's tries.
+func awaitSend(ctx context.Context, cmd *cobra.Command, m *state.Mail, id state.EntryID) error {
+	var e state.Entry
+	gone := false
+	err := await(ctx, m, func() bool {
+		now, ok := m.Entry(id)
+		if gone = !ok; gone {
+			return true
+		}
+		e = now
+		return e.State != state.EntrySaving && e.State != state.EntryQueued && e.State != state.EntrySending
+	})
+	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	subject := clean.Line(e.Subject)
+	switch {
+	case gone:
+		return errors.New("it is not in the outbox any more: somebody took it out")
+	case err != nil:
+		fmt.Fprintf(errOut, "Stopped. “%s” is safe in the outbox and goes with the next start.\n", subject)
+		return errKept
+	}
+	switch e.State {
+	case state.EntrySent, state.EntryAccepted:
+		if e.TestMode {
+			fmt.Fprintln(errOut, "Kept as sent in test mode: it did not leave this machine.")
+		}
+		fmt.Fprintln(out, e.EmailID)
+		return nil
+	case state.EntryFailed, state.EntryCancelled:
+		return fmt.Errorf("not sent: %s", clean.Line(e.Why))
+	}
+	fmt.Fprintf(errOut, "Not sent yet: %s. “%s” is safe in the outbox and goes with the next start, or now with `teapost outbox send`.\n", clean.Line(e.Why), subject)
+	return errKept
+}
+
+func outboxCommand(flags *config.Flags) *cobra.Command {
+	var asJSON bool
+	list := func(cmd *cobra.Command, _ []string) error {
+		return withMail(cmd.Context(), *flags, func(m *state.Mail) error { return listOutbox(cmd.OutOrStdout(), m, asJSON) })
+	}
+	root := &cobra.Command{Use: "outbox", Short: "What has not left yet, and why", Args: args(cobra.NoArgs), RunE: list}
+	root.PersistentFlags().BoolVar(&asJSON, "json", false, "as JSON")
+	ls := &cobra.Command{Use: "list", Short: "List the messages", Args: args(cobra.NoArgs), RunE: list}
+	send := &cobra.Command{
+		Use: "send [ID]", Short: "Try now, all or one", Args: args(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error { return outboxSend(cmd, *flags, given) },
+	}
+	hold := &cobra.Command{
+		Use: "hold ID", Short: "Keep a message until you send it", Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return withEntry(cmd.Context(), *flags, given[0], func(m *state.Mail, e state.Entry) error {
+				m.Hold(e.ID)
+				fmt.Fprintln(cmd.OutOrStdout(), describe(entryNow(m, e)))
+				return nil
+			})
+		},
+	}
+	drop := &cobra.Command{
+		Use: "drop ID", Short: "Throw a message away", Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error {
+			return withEntry(cmd.Context(), *flags, given[0], func(m *state.Mail, e state.Entry) error {
+				if !e.CanDrop {
+					return errors.New("it may already have arrived: it can be dropped from the outbox of the open mail, which looks for it first")
+				}
+				m.Drop(e.ID)
+				return nil
+			})
+		},
+	}
+	root.AddCommand(ls, send, hold, drop)
+	return root
+}
+
+func entryNow(m *state.Mail, e state.Entry) state.Entry {
+	if now, ok := m.Entry(e.ID); ok {
+		return now
+	}
+	return e
+}
+
+// withEntry finds an entry by its id or by the beginning of it.
+func withEntry(ctx context.Context, flags config.Flags, id string, f func(*state.Mail, state.Entry) error) error {
+	return withMail(ctx, flags, func(m *state.Mail) error {
+		var found []state.Entry
+		for _, e := range m.Outbox() {
+			if strings.HasPrefix(string(e.ID), id) {
+				found = append(found, e)
+			}
+		}
+		switch len(found) {
+		case 0:
+			return &usageError{fmt.Errorf("no message in the outbox has the id %q; `teapost outbox list` shows them", id)}
+		case 1:
+			return f(m, found[0])
+		}
+		return &usageError{fmt.Errorf("%q begins the ids of %d messages: give more of it", id, len(found))}
+	})
+}
+
+// describe is one entry as a line.
+func describe(e state.Entry) string {
+	s := fmt.Sprintf("%s  %-9s  %s", shortID(e.ID), e.State, clean.Line(e.Subject))
+	if e.Why != "" {
+		s += "  · " + clean.Line(e.Why)
+	}
+	return s
+}
+
+func shortID(id state.EntryID) string {
+	if len(id) > 8 {
+		return string(id[:8])
+	}
+	return string(id)
+}
+
+func listOutbox(out io.Writer, m *state.Mail, asJSON bool) error {
+	entries := m.Outbox()
+	if asJSON {
+		type row struct {
+			ID        string     `json:"id"`
+			State     string     `json:"state"`
+			Subject   string     `json:"subject"`
+			To        []string   `json:"to"`
+			Why       string     `json:"why,omitempty"`
+			Until     *time.Time `json:"until,omitempty"`
+			Attempts  int        `json:"attempts"`
+			CreatedAt time.Time  `json:"createdAt"`
+			EmailID   string     `json:"emailId,omitempty"`
+		}
+		rows := []row{}
+		for _, e := range entries {
+			r := row{
+				ID: string(e.ID), State: string(e.State), Subject: clean.Line(e.Subject), To: []string{}, Why: clean.Line(e.Why),
+				Attempts: e.Attempts, CreatedAt: e.CreatedAt, EmailID: e.EmailID,
+			}
+			for _, a := range e.To {
+				r.To = append(r.To, a.Email)
+			}
+			if !e.Until.IsZero() {
+				r.Until = &e.Until
+			}
+			rows = append(rows, r)
+		}
+		return printJSON(out, rows)
+	}
+	if len(entries) == 0 {
+		fmt.Fprintln(out, "The outbox is empty.")
+	}
+	for _, e := range entries {
+		fmt.Fprintln(out, describe(e))
+	}
+	return nil
+}
+
+// outboxSend tries one message, or all that may go, and waits for their tries.
+func outboxSend(cmd *cobra.Command, flags config.Flags, given []string) error {
+	if len(given) == 1 {
+		return withEntry(cmd.Context(), flags, given[0], func(m *state.Mail, e state.Entry) error {
+			m.SendNow(e.ID)
+			return awaitSend(cmd.Context(), cmd, m, e.ID)
+		})
+	}
+	return withMail(cmd.Context(), flags, func(m *state.Mail) error {
+		var errs []error
+		for _, e := range m.Outbox() {
+			if e.CanSend || e.State == state.EntrySending || e.State == state.EntryQueued {
+				m.SendNow(e.ID)
+				errs = append(errs, awaitSend(cmd.Context(), cmd, m, e.ID))
+			}
+		}
+		return errors.Join(errs...)
+	})
+}
+
+func importCommand(flags *config.Flags) *cobra.Command {
+	var folder string
+	cmd := &cobra.Command{
+		Use: "import PATH…", Short: "Read mbox files, Maildirs and .eml files into the local mailbox",
+		Args: args(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, paths []string) error { return importMail(cmd, *flags, paths, folder) },
+	}
+	cmd.Flags().StringVar(&folder, "folder", "", "put the messages into this `folder` instead of the inbox or their own")
+	return cmd
+}
+
+// openData opens the local mailbox of the data folder, whatever account is configured.
+func openData(ctx context.Context, flags config.Flags) (*config.Config, *local.Server, func() error, error) {
+	cfg, err := config.Load(flags, config.OSEnv)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	log, closeLog, err := logger(cfg)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	s, err := local.Open(ctx, local.Options{Dir: cfg.DataDir(), Addresses: cfg.Local.Addresses, Log: log})
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, closeLog())
+	}
+	return cfg, s, func() error { return errors.Join(s.Close(), closeLog()) }, nil
+}
+
+func importMail(cmd *cobra.Command, flags config.Flags, paths []string, folder string) (err error) {
+	for _, p := range paths {
+		if _, err := os.Stat(p); err != nil {
+			return &usageError{fmt.Errorf("%s cannot be read: name an mbox file, a Maildir or an .eml file (%w)", clean.Line(p), err)}
+		}
+	}
+	cfg, s, closeAll, err := openData(cmd.Context(), flags)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAll()) }()
+	bar := newProgressBar(cmd.ErrOrStderr(), isTerminal(os.Stderr))
+	report, err := s.Import(cmd.Context(), paths, local.ImportOptions{Folder: folder, Progress: bar.show})
+	bar.end()
+	out := cmd.OutOrStdout()
+	for _, f := range report.Problems {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s\n", clean.Line(f.String()))
+	}
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			return fmt.Errorf("stopped: %d messages are in; the same command goes on where it stopped", report.Imported)
+		}
+		return err
+	}
+	fmt.Fprintf(out, "%d messages imported, %d were there already, %d could not be read.\n", report.Imported, report.Skipped, report.Failed)
+	if report.Imported > 0 {
+		fmt.Fprintf(out, "They are in %s; `teapost` opens them.\n", cfg.DataDir())
+	}
+	return nil
+}
+
+func serveCommand(flags *config.Flags) *cobra.Command {
+	var addr, keyFile string
+	var sample, printKey bool
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Serve the local mailbox to other programs on this machine", Args: args(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, *flags, addr, keyFile, sample, printKey) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&addr, "addr", "127.0.0.1:2222", "the loopback `address` to listen on")
+	f.StringVar(&keyFile, "api-key-file", "", "the `file` with the key that is let in")
+	f.BoolVar(&sample, "sample", false, "fill an empty mailbox with the sample")
+	f.BoolVar(&printKey, "print-key", false, "print the key too")
+	return cmd
+}
+
+func serve(cmd *cobra.Command, flags config.Flags, addr, keyFile string, sample, printKey bool) (err error) {
+	ctx := cmd.Context()
+	if err := checkLoopback(addr); err != nil {
+		return &usageError{err}
+	}
+	key, where, err := serveKey(keyFile)
+	if err != nil {
+		return err
+	}
+	cfg, s, closeAll, err := openData(ctx, flags)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAll()) }()
+	if key == "" {
+		if key, where, err = local.LoadOrMakeKey(cfg.DataDir()); err != nil {
+			return err
+		}
+	}
+	if sample {
+		if err := s.AddSample(ctx); err != nil {
+			return err
+		}
+	}
+	log, closeLog, err := logger(cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeLog()) }()
+	runCtx, stop := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	go func() { done <- s.RunSchedules(runCtx) }()
+	defer func() {
+		stop()
+		err = errors.Join(err, <-done)
+	}()
+	return local.Serve(ctx, s, local.ServeOptions{Addr: addr, APIKey: key, Log: log, Ready: func(at string) {
+		fmt.Fprintf(cmd.OutOrStdout(), "http://%s\n", at)
+		fmt.Fprintf(cmd.ErrOrStderr(), "The key is in %s\n", where)
+		if printKey {
+			fmt.Fprintln(cmd.OutOrStdout(), key)
+		}
+	}})
+}
+
+// checkLoopback refuses addresses that other machines could reach: the mailbox is a person's own.
+func checkLoopback(addr string) error {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("--addr %q is not an address such as 127.0.0.1:2222", addr)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("--addr %q is not on this machine alone: use 127.0.0.1 or [::1]", addr)
+	}
+	return nil
+}
+
+// serveKey is the key from the file or the environment, or empty when one must be made.
+func serveKey(file string) (key, where string, err error) {
+	if file != "" {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return "", "", &config.Error{Where: "--api-key-file", What: err.Error()}
+		}
+		key, where = strings.TrimSpace(string(b)), file
+	} else if key = strings.TrimSpace(os.Getenv(config.EnvAPIKey)); key != "" {
+		where = config.EnvAPIKey
+	}
+	if key != "" && !strings.HasPrefix(key, "oe_test_") && !strings.HasPrefix(key, "oe_live_") {
+		return "", "", &config.Error{Where: where, What: "a key begins with oe_test_ or oe_live_"}
+	}
+	return key, where, nil
+}

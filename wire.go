@@ -1,0 +1,356 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"codeberg.org/teapost/teapost/api"
+	"codeberg.org/teapost/teapost/config"
+	"codeberg.org/teapost/teapost/internal/faults"
+	"codeberg.org/teapost/teapost/keymap"
+	"codeberg.org/teapost/teapost/local"
+	"codeberg.org/teapost/teapost/state"
+	"codeberg.org/teapost/teapost/ui"
+)
+
+// mailbox is an opened account: what it takes to make a state.Mail, and what must be closed after it.
+type mailbox struct {
+	options state.Options
+	server  *local.Server // nil for a remote account
+	sample  bool
+	name    string
+	origin  string
+	bad     *badNetwork // the practice network of a local mailbox
+	close   []func() error
+}
+
+func (b *mailbox) Close() error {
+	var errs []error
+	for i := len(b.close) - 1; i >= 0; i-- {
+		errs = append(errs, b.close[i]())
+	}
+	return errors.Join(errs...)
+}
+
+// logger writes to the log file, never to the terminal.
+func logger(cfg *config.Config) (*slog.Logger, func() error, error) {
+	if cfg.LogFile == "" {
+		return slog.New(slog.DiscardHandler), func() error { return nil }, nil
+	}
+	f, err := os.OpenFile(cfg.LogFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, &config.Error{Where: "--log", What: err.Error(), Mend: "name a file in a folder that you may write to"}
+	}
+	return slog.New(slog.NewJSONHandler(f, nil)), f.Close, nil
+}
+
+// openMailbox opens the files and makes the client of the configured account. passive is for commands that do not show
+// the mail.
+func openMailbox(ctx context.Context, cfg *config.Config, passive bool) (b *mailbox, err error) {
+	b = &mailbox{name: cfg.Account.Name}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.Close())
+		}
+	}()
+	log, closeLog, err := logger(cfg)
+	if err != nil {
+		return b, err
+	}
+	b.close = append(b.close, closeLog)
+	o := api.Options{UserAgent: "teapost/" + version}
+	if cfg.Account.Kind == config.Local {
+		if err := b.openLocal(ctx, cfg, log); err != nil {
+			return b, err
+		}
+		b.bad = &badNetwork{next: b.server.Transport()}
+		o.BaseURL, o.APIKey, o.Transport = "http://localhost", "oe_test_local", b.bad
+		b.options.Poke = b.server.Changes()
+		b.origin = "local " + b.server.Dir()
+	} else {
+		o.BaseURL = cfg.Account.BaseURL
+		account := cfg.Account
+		switch account.CredentialKind() {
+		case config.AccessToken:
+			o.TokenFunc = func(ctx context.Context) (string, error) {
+				_, secret, err := account.Credential(ctx)
+				return secret.Reveal(), err
+			}
+			b.origin = o.BaseURL + " token"
+		default:
+			_, secret, err := account.Credential(ctx)
+			if err != nil {
+				return b, err
+			}
+			o.APIKey = secret.Reveal()
+			b.origin = o.BaseURL + " " + keyMode(o.APIKey)
+		}
+	}
+	client, err := api.New(o)
+	if err != nil {
+		return b, err
+	}
+	b.options.Client = client
+	b.options.StateDir, b.options.CacheDir = cfg.StateDir(b.name), cfg.CacheDir(b.name)
+	b.options.Origin, b.options.Log, b.options.Passive = b.origin, log, passive
+	b.options.Undo = cfg.UI.UndoTime
+	if b.options.Undo == 0 {
+		b.options.Undo = -1
+	}
+	if from := cfg.Account.From; from != "" && !b.sample {
+		a, err := state.ParseAddress(from)
+		if err != nil {
+			return b, &config.Error{Where: cfg.Where("accounts", cfg.Account.Name, "from"), What: err.Error()}
+		}
+		b.options.From = []state.Address{a}
+	}
+	if b.server != nil && len(b.options.From) == 0 {
+		for _, own := range b.server.Addresses() {
+			if a, err := state.ParseAddress(own); err == nil {
+				a.Name = b.server.Name()
+				b.options.From = append(b.options.From, a)
+			}
+		}
+	}
+	return b, nil
+}
+
+// keyMode is the kind of a key without the key.
+func keyMode(key string) string {
+	if strings.HasPrefix(key, "oe_test_") {
+		return "test key"
+	}
+	return "live key"
+}
+
+// openLocal opens the mailbox on this machine: the person's own once there is mail in it, the sample until then.
+func (b *mailbox) openLocal(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
+	dir := cfg.DataDir()
+	o := local.Options{Dir: dir, Addresses: cfg.Local.Addresses, Log: log}
+	_, err := os.Stat(filepath.Join(dir, "mail.db"))
+	own := err == nil
+	if own {
+		s, err := local.Open(ctx, o)
+		if err != nil {
+			return err
+		}
+		empty, err := s.Empty(ctx)
+		if err != nil {
+			return errors.Join(err, s.Close())
+		}
+		if !empty || len(cfg.Local.Addresses) > 0 {
+			b.keep(ctx, s, log)
+			return nil
+		}
+		if err := s.Close(); err != nil {
+			return err
+		}
+	}
+	if len(cfg.Local.Addresses) > 0 { // somebody who names own addresses wants an own mailbox
+		s, err := local.Open(ctx, o)
+		if err != nil {
+			return err
+		}
+		b.keep(ctx, s, log)
+		return nil
+	}
+	b.sample, b.name = true, b.name+"-sample"
+	o.Dir, o.Reply = filepath.Join(dir, "sample"), local.SampleReply
+	s, err := local.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := s.AddSample(ctx); err != nil {
+		return errors.Join(err, s.Close())
+	}
+	b.keep(ctx, s, log)
+	return nil
+}
+
+// keep makes s the mailbox's server and has its schedules run by one process at a time.
+func (b *mailbox) keep(ctx context.Context, s *local.Server, log *slog.Logger) {
+	b.server = s
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := s.RunSchedules(ctx); err != nil && ctx.Err() == nil {
+			log.Error("schedules", "error", err.Error())
+		}
+	}()
+	b.close = append(b.close, func() error {
+		stop()
+		<-done
+		return s.Close()
+	})
+}
+
+// openMail opens the mail on the screen, at a draft when there is one.
+func openMail(ctx context.Context, flags config.Flags, draft *state.Draft) (err error) {
+	cfg, err := config.Load(flags, config.OSEnv)
+	if err != nil {
+		return err
+	}
+	keys, err := keymap.New(cfg.Keys.Preset, cfg.Keys.Overrides)
+	if err != nil {
+		return keysError(cfg, err)
+	}
+	if !isTerminal(os.Stdin) || !isTerminal(os.Stdout) {
+		return &usageError{errors.New("the mail opens in a terminal only; `teapost outbox list` and `teapost compose --send` work without one")}
+	}
+	b, err := openMailbox(ctx, cfg, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	mail, err := state.Open(ctx, b.options)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeMail(mail)) }()
+	if draft != nil && draft.From == "" {
+		draft.From = mail.NewDraft("").From
+	}
+	screen := &screenWriter{File: os.Stdout}
+	model := ui.New(ui.Options{
+		Mail: mail, Keys: keys, Theme: cfg.UI.Theme, Colors: colors(), ASCII: cfg.UI.ASCII, Mouse: cfg.UI.Mouse,
+		Account: accountTitle(cfg, mail), Version: version, Sample: b.sample, DownloadDir: downloadDir(),
+		Undo: cfg.UI.UndoTime, Snooze: snoozeTimes(cfg), Opener: cfg.UI.Opener, Editor: cfg.UI.Editor,
+		Copy: screen.copy, Practice: b.practice(), Start: ui.Start{Draft: draft},
+	})
+	o := []tea.ProgramOption{tea.WithContext(ctx), tea.WithAltScreen(), tea.WithReportFocus(), tea.WithOutput(screen)}
+	if cfg.UI.Mouse {
+		o = append(o, tea.WithMouseCellMotion())
+	}
+	_, err = tea.NewProgram(model, o...).Run()
+	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+		return nil // asked to end
+	}
+	return err
+}
+
+// closeMail writes what must be written. Calls end at once; what is left is the disk.
+func closeMail(mail *state.Mail) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return mail.Close(ctx)
+}
+
+func (b *mailbox) practice() func(bool) {
+	if b.bad == nil {
+		return nil
+	}
+	return b.bad.set
+}
+
+func accountTitle(cfg *config.Config, mail *state.Mail) string {
+	if own := mail.Identities(); len(own) > 0 {
+		return own[0].Email
+	}
+	return cfg.Account.Name
+}
+
+func downloadDir() string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "."
+	}
+	return filepath.Join(home, "Downloads")
+}
+
+func snoozeTimes(cfg *config.Config) ui.SnoozeTimes {
+	s := cfg.Snooze
+	return ui.SnoozeTimes{Morning: s.Morning.Hour, Evening: s.Evening.Hour, WeekStart: s.WeekDay, Weekend: s.WeekendDay, Set: true}
+}
+
+// colors is how many colours the terminal shows, by its environment: asking it would make the start wait.
+func colors() ui.Colors {
+	term := os.Getenv("TERM")
+	switch c := os.Getenv("COLORTERM"); {
+	case os.Getenv("NO_COLOR") != "", term == "dumb":
+		return ui.ColorsNone
+	case c == "truecolor", c == "24bit":
+		return ui.ColorsTrue
+	}
+	if strings.Contains(term, "256color") || strings.HasPrefix(term, "tmux") || strings.HasPrefix(term, "screen") {
+		return ui.Colors256
+	}
+	return ui.Colors16
+}
+
+func keysError(cfg *config.Config, err error) error {
+	if where := cfg.Where("keys"); where != "" {
+		return fmt.Errorf("%s: %w", where, err)
+	}
+	return err
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// screenWriter is standard output with a lock, so that what is written beside the renderer never lands inside a frame.
+type screenWriter struct {
+	*os.File
+	mu sync.Mutex
+}
+
+func (w *screenWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.File.Write(p)
+}
+
+// copy puts text on the clipboard of the terminal (OSC 52), through tmux too.
+func (w *screenWriter) copy(text string) error {
+	seq := "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte(text)) + "\x07"
+	if os.Getenv("TMUX") != "" {
+		seq = "\x1bPtmux;" + strings.ReplaceAll(seq, "\x1b", "\x1b\x1b") + "\x1b\\"
+	}
+	_, err := io.WriteString(w, seq)
+	return err
+}
+
+// badNetwork is the way to the embedded server, made bad when the person wants to practise.
+type badNetwork struct {
+	next http.RoundTripper
+	mu   sync.Mutex
+	bad  http.RoundTripper
+}
+
+// practiceScript is a network that a person meets on a train, for a few hundred requests.
+var practiceScript = strings.Repeat("503, 503, delay:1s, ok, reset, ok, delay:3s, 503, ok, stall:5s, ok, ok, ", 50)
+
+func (b *badNetwork) set(on bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bad = nil
+	if on {
+		if s, err := faults.Parse(practiceScript); err == nil {
+			b.bad = s.Transport(b.next)
+		}
+	}
+}
+
+func (b *badNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
+	b.mu.Lock()
+	next := b.next
+	if b.bad != nil {
+		next = b.bad
+	}
+	b.mu.Unlock()
+	return next.RoundTrip(r)
+}
