@@ -86,8 +86,7 @@ func (r *reader) show(id state.ThreadID, v state.View, f *Frame) tea.Cmd {
 	}
 	r.view = v
 	f.Mail.OpenThread(id)
-	r.refresh(f)
-	return r.lay(f)
+	return join(r.refresh(f), r.lay(f))
 }
 
 // close leaves the pane empty.
@@ -95,9 +94,10 @@ func (r *reader) close() {
 	*r = reader{muted: r.muted}
 }
 
-func (r *reader) refresh(f *Frame) {
+// refresh takes the newest snapshot.
+func (r *reader) refresh(f *Frame) (cmd tea.Cmd) {
 	if r.id == "" {
-		return
+		return nil
 	}
 	r.th = f.Mail.Thread(r.id)
 	if r.th.Known && !r.marked {
@@ -108,7 +108,7 @@ func (r *reader) refresh(f *Frame) {
 	}
 	if r.th.Known && !r.settled && len(r.th.Messages) > 0 {
 		r.settle()
-		r.lay(f)
+		cmd = r.lay(f)
 		r.toMessage(r.cur, f)
 	}
 	r.cur = max(0, min(r.cur, len(r.th.Messages)-1))
@@ -118,6 +118,7 @@ func (r *reader) refresh(f *Frame) {
 			f.Ask(openFileMsg{path})
 		}
 	}
+	return cmd
 }
 
 // openFileMsg opens a file that is ready in the system's program for it.
@@ -591,10 +592,11 @@ func (r *reader) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
 	switch msg := msg.(type) {
 	case mailMsg:
 		before := r.th.Rev
-		r.refresh(f)
+		cmd := r.refresh(f)
 		if r.th.Rev != before || r.built != r.key(f) {
-			return r, r.lay(f)
+			cmd = join(cmd, r.lay(f))
 		}
+		return r, cmd
 	case tea.WindowSizeMsg:
 		return r, r.lay(f)
 	case bodyMsg:
