@@ -82,7 +82,7 @@ type call struct {
 }
 
 // invoke makes a typed call. body is nil, or a value, or json.RawMessage to be sent
-// unchanged. out is nil or a pointer; an empty answer leaves it alone. It returns the
+// unchanged. out points to a struct; an empty answer to a write leaves it alone. It returns the
 // idempotency key, if the call had one.
 func (c *core) invoke(ctx context.Context, name string, args []string, q query, body, out any, options []CallOption) (string, error) {
 	op, ok := OperationByName(name)
@@ -98,19 +98,17 @@ func (c *core) invoke(ctx context.Context, name string, args []string, q query, 
 			rq.body, early = EncodeBody(body)
 		}
 	}
-	if out != nil {
-		rq.decode = func(ans *answer) error {
-			if ans.body == nil || string(ans.body) == "null" {
-				if op.Class == ClassRead {
-					return errors.New("the answer is empty")
-				}
-				return nil
+	rq.decode = func(ans *answer) error {
+		if ans.body == nil || string(ans.body) == "null" {
+			if op.Class == ClassRead {
+				return errors.New("the answer is empty")
 			}
-			if ans.body[0] != '{' {
-				return errors.New("the answer is no object")
-			}
-			return json.Unmarshal(ans.body, out)
+			return nil
 		}
+		if ans.body[0] != '{' {
+			return errors.New("the answer is no object")
+		}
+		return json.Unmarshal(ans.body, out)
 	}
 	p, err := c.run(ctx, rq, early, options)
 	if p == nil {
@@ -276,7 +274,7 @@ func (c *core) run(ctx context.Context, rq call, early error, options []CallOpti
 		case *Error:
 			notSent = false
 			e.Op, e.Attempts = rq.op.Name, attempt
-			fail.Status, fail.Code, fail.Request = e.Status, e.Code, e.RequestID
+			fail.Status, fail.Code, fail.Request = e.Status, eventText(e.Code), eventText(e.RequestID)
 			fail.Cause = strconv.Itoa(e.Status)
 			if e.Status <= 299 || e.Code == codeTooLarge {
 				fail.Cause = "answer not understood"
@@ -330,9 +328,6 @@ func (c *core) run(ctx context.Context, rq call, early error, options []CallOpti
 // finish decodes a success. What cannot be decoded is an answer not understood.
 func (p *prepared) finish(ans *answer, attempts int) error {
 	ans.attempts = attempts
-	if p.decode == nil {
-		return nil
-	}
 	if err := p.decode(ans); err != nil {
 		e := p.serverError(ans.status, ans.header, ans.body, codeUnrecognised, "the answer does not have the shape of "+p.op.Answer)
 		e.cause = err
@@ -342,8 +337,11 @@ func (p *prepared) finish(ans *answer, attempts int) error {
 }
 
 func requestID(h http.Header, credential string) string {
-	return string(redactBytes([]byte(h.Get("X-Request-Id")), credential))
+	return eventText(string(redactBytes([]byte(h.Get("X-Request-Id")), credential)))
 }
+
+// eventText keeps what a server names itself by from filling the event log.
+func eventText(s string) string { return firstCharacters(s, 200) }
 
 func isObject(b []byte) bool {
 	trimmed := strings.TrimLeft(string(b[:min(len(b), 64)]), " \t\r\n")

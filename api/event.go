@@ -45,7 +45,7 @@ func (p Phase) Final() bool { return p == Done || p == GaveUp || p == Cancelled 
 type Event struct {
 	Call    string        // the call's id, the same over all attempts
 	Op      string        // the operation, "emails.send"
-	Phase   Phase         //
+	Phase   Phase
 	Attempt int           // 1 is the first try; 0 before it
 	Limit   int           // attempts allowed
 	Wait    time.Duration // length of the wait that begins; Waiting only

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 func TestBaseURL(t *testing.T) {
@@ -207,7 +208,9 @@ func TestNothingPrintsACredential(t *testing.T) {
 	}
 }
 
-func TestCredentialOfACall(t *testing.T) {
+func TestCredentialOfACall(t *testing.T) { synctest.Test(t, testCredentialOfACall) }
+
+func testCredentialOfACall(t *testing.T) {
 	rec := &recorder{next: answering(503, "")}
 	calls := 0
 	c := testClient(t, rec, func(o *Options) {
@@ -359,7 +362,9 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-func TestDo(t *testing.T) {
+func TestDo(t *testing.T) { synctest.Test(t, testDo) }
+
+func testDo(t *testing.T) {
 	rec := &recorder{next: answering(500, "")}
 	c := testClient(t, rec)
 	c.core.random = randomZero
