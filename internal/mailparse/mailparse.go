@@ -68,11 +68,12 @@ type Message struct {
 
 	// Subject is one logical string; line ends in it come only from encoded words.
 	Subject string
-	// Date is the instant of the Date header, or else of the newest Received line.
+	// Date is the instant of the Date header, or else of the topmost Received line. It may lie in the far
+	// future; see When.
 	// It is the zero time when DateKnown is false.
 	Date      time.Time
 	DateKnown bool
-	// Received is the instant of the topmost Received line, when this is the last hop; zero if there is none.
+	// Received is the instant of the topmost Received line that has one; zero if there is none.
 	Received time.Time
 
 	MessageID  string   // with angle brackets, or empty
@@ -97,7 +98,8 @@ type Message struct {
 	Encryption      string
 	EncryptionParts []EncryptedPart
 
-	// AutoSubmitted says that no person wrote the message, so that nothing may answer it by itself.
+	// AutoSubmitted says that a program or a mailing list sent the message, so that nothing may answer it by
+	// itself.
 	AutoSubmitted bool
 	// ForwardedFrom is the address that an automatic forward or a resend names, or empty.
 	ForwardedFrom string
