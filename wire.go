@@ -332,7 +332,7 @@ type badNetwork struct {
 }
 
 // practiceScript is a network that a person meets on a train, for a few hundred requests.
-var practiceScript = strings.Repeat("503, 503, delay:1s, ok, reset, ok, delay:3s, 503, ok, stall:5s, ok, ok, ", 50)
+var practiceScript = strings.TrimSuffix(strings.Repeat("503, 503, delay:1s, ok, reset, ok, delay:3s, 503, ok, stall:5s, ok, ok, ", 50), ", ")
 
 func (b *badNetwork) set(on bool) {
 	b.mu.Lock()
