@@ -43,8 +43,8 @@ func (p Phase) Final() bool { return p == Done || p == GaveUp || p == Cancelled 
 // Event reports one step of one call. It never holds a secret, a body, a query or
 // an error value. Code and Request come from the server: clean them before showing.
 type Event struct {
-	Call    string        // the call's id, the same over all attempts
-	Op      string        // the operation, "emails.send"
+	Call    string // the call's id, the same over all attempts
+	Op      string // the operation, "emails.send"
 	Phase   Phase
 	Attempt int           // 1 is the first try; 0 before it
 	Limit   int           // attempts allowed
