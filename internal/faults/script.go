@@ -146,7 +146,7 @@ func parseRule(line string) (*rule, error) {
 	for _, text := range strings.Split(line, ",") {
 		text = strings.TrimSpace(text)
 		if r.repeat {
-			return nil, fmt.Errorf("faults: %q: nothing can follow ...", line)
+			return nil, fmt.Errorf("faults: %q: nothing can follow the step ... that repeats", line)
 		}
 		if text == "..." {
 			if len(r.steps) == 0 {

@@ -647,7 +647,7 @@ func (p *parser) length() error {
 			if unit != "hour" || f > 100_000 {
 				return refuse("Only hours can have a fraction: try “in 1.5 hours”")
 			}
-			p.exact += (time.Duration(f * float64(time.Hour))).Round(time.Second)
+			p.exact += time.Duration(f * float64(time.Hour)).Round(time.Second)
 			continue
 		}
 		if n > 1_000_000 {
