@@ -31,7 +31,7 @@ type mailbox struct {
 	server  *local.Server // nil for a remote account
 	sample  bool
 	name    string
-	origin  string
+	origin  string // see state.Options
 	bad     *badNetwork // the practice network of a local mailbox
 	close   []func() error
 }
@@ -88,14 +88,12 @@ func openMailbox(ctx context.Context, cfg *config.Config, passive bool) (b *mail
 				_, secret, err := account.Credential(ctx)
 				return secret.Reveal(), err
 			}
-			b.origin = o.BaseURL + " token"
 		default:
 			_, secret, err := account.Credential(ctx)
 			if err != nil {
 				return b, err
 			}
 			o.APIKey = secret.Reveal()
-			b.origin = o.BaseURL + " " + keyMode(o.APIKey)
 		}
 	}
 	client, err := api.New(o)
@@ -103,6 +101,10 @@ func openMailbox(ctx context.Context, cfg *config.Config, passive bool) (b *mail
 		return b, err
 	}
 	b.options.Client = client
+	if b.server == nil {
+		id := client.Identity()
+		b.origin = fmt.Sprintf("%s %s %s", id.BaseURL, id.Mode, id.Credential)
+	}
 	b.options.StateDir, b.options.CacheDir = cfg.StateDir(b.name), cfg.CacheDir(b.name)
 	b.options.Origin, b.options.Log, b.options.Passive = b.origin, log, passive
 	b.options.Undo = cfg.UI.UndoTime
@@ -125,14 +127,6 @@ func openMailbox(ctx context.Context, cfg *config.Config, passive bool) (b *mail
 		}
 	}
 	return b, nil
-}
-
-// keyMode is the kind of a key without the key.
-func keyMode(key string) string {
-	if strings.HasPrefix(key, "oe_test_") {
-		return "test key"
-	}
-	return "live key"
 }
 
 // openLocal opens the mailbox on this machine: the person's own once there is mail in it, the sample until then.

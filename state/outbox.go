@@ -500,6 +500,12 @@ func (m *Mail) sendAnswered(e *entry, f api.Final) {
 	e.Attempts += f.Attempts
 	if f.Err == nil {
 		sent := f.Value.(*api.SentEmail)
+		if sent.ID == "" { // taken, it seems, but it does not say as what: the same key tells
+			e.Why = "the answer was empty"
+			m.wait(e, jitter(growing(15*time.Second, 15*time.Minute, e.Tries)), false)
+			m.saveEntry(e, nil)
+			return
+		}
 		e.Tries = 0
 		m.emailKnown(e, &sent.Email, sent.Replayed)
 		return
