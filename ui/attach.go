@@ -12,7 +12,6 @@ import (
 	"codeberg.org/teapost/teapost/internal/cells"
 	"codeberg.org/teapost/teapost/internal/clean"
 	"codeberg.org/teapost/teapost/keymap"
-	"codeberg.org/teapost/teapost/state"
 )
 
 const (
@@ -49,15 +48,9 @@ type pathsFoundMsg struct {
 	err     error
 }
 
-// newAttach asks for a file and attaches it to the draft.
-func newAttach(id state.DraftID, _ *Frame) Screen {
-	return &pathPrompt{
-		title: "Attach a file", verb: "attaches it", sel: -1, owner: new(int),
-		done: func(path string, f *Frame) tea.Cmd {
-			f.Mail.Attach(id, path)
-			return nil
-		},
-	}
+// newAttach asks for a file to attach.
+func newAttach(done func(path string, f *Frame) tea.Cmd) Screen {
+	return &pathPrompt{title: "Attach a file", verb: "attaches it", sel: -1, owner: new(int), done: done}
 }
 
 // typedPath is the path that a person meant: quotes of a shell, backslashes before blanks and file: URLs are what a

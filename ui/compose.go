@@ -372,6 +372,15 @@ func (c *compose) filesKey(k tea.KeyMsg, f *Frame) {
 	}
 }
 
+// attach hands a file to Mail, after the draft itself: a new one is not known there before its first change.
+func (c *compose) attach(path string, f *Frame) tea.Cmd {
+	c.collect(f)
+	c.touched = true
+	f.Mail.EditDraft(c.draft)
+	f.Mail.Attach(c.draft.ID, path)
+	return nil
+}
+
 func (c *compose) detach(f *Frame) {
 	n := len(c.draft.Files)
 	if n == 0 {
@@ -451,7 +460,7 @@ func (c *compose) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 	case keymap.Editor:
 		cmd = c.startEditor(f)
 	case keymap.Attach:
-		f.Dialog(newAttach(c.draft.ID, f))
+		f.Dialog(newAttach(c.attach))
 	case keymap.RemoveAttachment:
 		c.detach(f)
 	case keymap.Discard:

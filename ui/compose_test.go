@@ -365,6 +365,9 @@ func TestComposeAttachments(t *testing.T) {
 	if !slices.Equal(d.attached, []string{"/tmp/tables.csv"}) {
 		t.Fatalf("attached %q", d.attached)
 	}
+	if len(d.edits) == 0 {
+		t.Fatal("a draft must be handed over before a file is attached to it")
+	}
 	draft := replyDraft()
 	draft.Files = []state.File{{ID: "f1", Name: "tables.csv", SizeBytes: 12_000}, {ID: "f2", Name: "../e\x1b[2Jvil\u202egpj.exe", SizeBytes: 1_200_000}}
 	d.texts["d1"] = draft

@@ -223,7 +223,7 @@ func TestAttachCompletes(t *testing.T) {
 	d := newDesk()
 	open := func() *stage {
 		s := newStage(t, d, 80, 24)
-		s.dialog(newAttach("d1", s.top()))
+		s.dialog(newAttach(func(path string, f *Frame) tea.Cmd { f.Mail.Attach("d1", path); return nil }))
 		return s
 	}
 	field := func(s *stage) string { return s.app.dialogs[0].(*pathPrompt).in.String() }
@@ -268,7 +268,7 @@ func TestAttachCompletes(t *testing.T) {
 
 func TestAttachDropsLateAnswers(t *testing.T) {
 	s := newStage(t, newDesk(), 80, 24)
-	p := newAttach("d1", s.top()).(*pathPrompt)
+	p := newAttach(func(path string, f *Frame) tea.Cmd { f.Mail.Attach("d1", path); return nil }).(*pathPrompt)
 	s.dialog(p)
 	s.press("/a")
 	s.send(pathsFoundMsg{owner: p.owner, gen: p.gen - 1, text: "/", matches: []pathMatch{{name: "late"}}})

@@ -241,15 +241,14 @@ func (s *drafts) View(f *Frame) string {
 		} else {
 			b.WriteString(" ")
 		}
+		mark, markStyle := "", on
 		switch {
 		case s.selected[r.ID]:
-			b.WriteString(t.AccentBold.With(on).Render(t.Glyphs.Selected))
+			mark, markStyle = t.Glyphs.Selected, t.AccentBold.With(on)
 		case r.Files > 0:
-			b.WriteString(on.Render(cells.Truncate(t.Glyphs.Attachment, 1, "")))
-		default:
-			b.WriteString(on.Render(" "))
+			mark = t.Glyphs.Attachment
 		}
-		b.WriteString(on.Render(" "))
+		b.WriteString(markStyle.Render(cells.Pad(mark, 2)))
 		if !r.Filled {
 			dots := strings.Repeat(t.Glyphs.Bullet, 3)
 			b.WriteString(t.Faint.With(on).Render(fit(t, dots, toW) + " " + fit(t, dots, restW)))
