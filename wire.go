@@ -31,7 +31,7 @@ type mailbox struct {
 	server  *local.Server // nil for a remote account
 	sample  bool
 	name    string
-	origin  string // see state.Options
+	origin  string      // see state.Options
 	bad     *badNetwork // the practice network of a local mailbox
 	close   []func() error
 }
