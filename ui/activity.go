@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,7 +35,8 @@ func (s *activity) Init(f *Frame) tea.Cmd {
 }
 
 func (s *activity) refresh(f *Frame) {
-	s.calls = f.Mail.Activity()
+	s.calls = slices.Clone(f.Mail.Activity())
+	slices.SortStableFunc(s.calls, func(a, b state.Call) int { return callRank(a) - callRank(b) })
 	found := false
 	for i, c := range s.calls {
 		if c.ID == s.cursor {
@@ -49,6 +51,19 @@ func (s *activity) refresh(f *Frame) {
 		}
 	}
 	s.top = keep(s.top, s.at, len(s.calls), f.Height)
+}
+
+// callRank puts what a person may want to act on first: waits, then attempts, then what has no turn yet.
+func callRank(c state.Call) int {
+	switch {
+	case !c.Running():
+		return 3
+	case !c.Until.IsZero():
+		return 0
+	case c.Phase == api.Queued:
+		return 2
+	}
+	return 1
 }
 
 func (s *activity) move(to int, f *Frame) {
@@ -181,15 +196,15 @@ func (s *activity) line(c state.Call, cursor bool, f *Frame) string {
 	}
 	request := clean.LineMax(c.Request, 40)
 	reqWidth := 0
-	if f.Width >= 70 && request != "" {
-		reqWidth = min(18, cells.Width(request))
+	if f.Width >= 70 && request != "" && !c.Running() {
+		reqWidth = min(max(14, f.Width/5), cells.Width(request))
 	}
 	room := f.Width - 5 - reqWidth
 	if reqWidth > 0 {
 		room--
 	}
 	title := cells.Stable(clean.Line(c.Title))
-	titleWidth := min(40, room*38/100)
+	titleWidth := min(48, f.Width*42/100)
 	if f.Width < 50 {
 		titleWidth = room / 2
 	}

@@ -17,7 +17,7 @@ import (
 const (
 	pasteGuard  = 50 * time.Millisecond // keys that come so soon after a paste are text, never actions
 	flashFor    = 3 * time.Second
-	helloFor    = 10 * time.Second // the first words in a sample mailbox
+	helloFor    = 30 * time.Second // the first words in a sample mailbox
 	focusEvery  = time.Second      // how often keys tell Mail that somebody is there
 	maxFlashLen = 400
 )
@@ -49,6 +49,7 @@ type app struct {
 	focusSent  time.Time
 	status     state.Status
 	flash      flash
+	hello      flash
 
 	tick     int       // number of the newest tick
 	tickAt   time.Time // when it comes; zero: none is on its way
@@ -88,7 +89,7 @@ func (a *app) Init() tea.Cmd {
 		if k := firstKey(a.o.Keys, keymap.InThreads, keymap.Palette); k != "" {
 			text += a.theme.Dot() + k + " finds every action"
 		}
-		a.flash = flash{text: text, until: a.now.Add(helloFor)}
+		a.hello = flash{text: text, until: a.now.Add(helloFor)}
 	}
 	if a.o.Start.Draft != nil {
 		d := *a.o.Start.Draft
@@ -796,9 +797,8 @@ func (a *app) tickCmd() tea.Cmd {
 		}
 	}
 	soon(newsEvery(a.newsInput()))
-	if d := a.flash.until.Sub(a.now); d > 0 {
-		soon(d)
-	}
+	soon(a.flash.until.Sub(a.now))
+	soon(a.hello.until.Sub(a.now))
 	for _, s := range []Screen{a.screen(), a.top()} {
 		if t, ok := s.(ticker); ok {
 			soon(t.Every(a.frame(s)))
@@ -892,7 +892,10 @@ func (a *app) newsInput() newsInput {
 	if a.quitting {
 		in.Flash = "Saving what you wrote, then quitting" + a.theme.Dot() + "esc stays"
 	} else if a.now.Before(a.flash.until) {
-		in.Flash, in.FlashFailure = a.flash.text, a.flash.failure
+		in.Flash, in.FlashFailure, in.FlashAt = a.flash.text, a.flash.failure, a.flash.until.Add(-flashFor)
+	}
+	if a.now.Before(a.hello.until) {
+		in.Hello = a.hello.text
 	}
 	return in
 }

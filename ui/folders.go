@@ -172,8 +172,11 @@ func (s *folders) line(fo state.Folder, width int, f *Frame) string {
 		name, style = "#"+name, t.Label(fo.Color)
 	}
 	n := fo.Unread
-	if apart(fo.Role) || fo.Role == state.RoleSnoozed {
+	switch {
+	case apart(fo.Role), fo.Role == state.RoleSnoozed:
 		n = fo.Count
+	case fo.Role == state.RoleSent:
+		n = 0
 	}
 	count := ""
 	if n > 0 {
@@ -184,7 +187,7 @@ func (s *folders) line(fo state.Folder, width int, f *Frame) string {
 	}
 	if current {
 		style = t.AccentBold
-	} else if fo.Unread > 0 {
+	} else if fo.Unread > 0 && n > 0 {
 		style = style.With(t.Bold)
 	}
 	on := Style{}

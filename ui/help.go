@@ -19,7 +19,7 @@ func newHelp(ctx keymap.Context) Screen { return &help{ctx: ctx} }
 
 func (h *help) rows(f *Frame) []string {
 	t := f.Theme
-	keyWidth := min(22, max(10, f.Width/4))
+	keyWidth := min(24, max(10, f.Width*3/10))
 	var out []string
 	for i, sec := range f.Keys.Help(h.ctx) {
 		if i > 0 {

@@ -83,7 +83,7 @@ func practiseCmd(practice func(bool), on bool, m Mail) tea.Cmd {
 func skipInPalette(a keymap.Action) bool {
 	switch a {
 	case keymap.Down, keymap.Up, keymap.HalfPageDown, keymap.HalfPageUp, keymap.PageDown, keymap.PageUp, keymap.Accept,
-		keymap.Palette, keymap.NextField, keymap.PrevField, keymap.FocusLeft, keymap.FocusRight, keymap.Complete:
+		keymap.Top, keymap.Bottom, keymap.Back, keymap.NextPane, keymap.PrevPane, keymap.Palette, keymap.NextField, keymap.PrevField, keymap.FocusLeft, keymap.FocusRight, keymap.Complete:
 		return true
 	}
 	return false

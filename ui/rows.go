@@ -123,12 +123,18 @@ func threadRow(t *Theme, r *state.Row, c columns, look rowLook, now time.Time) s
 	if r.Unread {
 		text = t.Bold
 	}
-	marks, marksWidth := rowMarks(t, r, c.from/2, on)
+	name := sender(r)
+	labels := c.from / 2
+	if c.from < 20 {
+		// A narrow column keeps the name whole before it shows labels.
+		labels = min(labels, c.from-1-cells.Width(name))
+	}
+	marks, marksWidth := rowMarks(t, r, c.from/2, labels, on)
 	nameWidth := c.from
 	if marksWidth > 0 {
 		nameWidth -= marksWidth + 1
 	}
-	b.WriteString(paint(text, column(t, sender(r), nameWidth)))
+	b.WriteString(paint(text, column(t, name, nameWidth)))
 	if marksWidth > 0 {
 		b.WriteString(paint(Style{}, " ") + marks)
 	}
@@ -163,8 +169,8 @@ func threadRow(t *Theme, r *state.Row, c columns, look rowLook, now time.Time) s
 	return b.String()
 }
 
-// rowMarks draws labels and marks in at most room cells.
-func rowMarks(t *Theme, r *state.Row, room int, on Style) (s string, width int) {
+// rowMarks draws marks in at most room cells, and labels as long as both take at most labelRoom.
+func rowMarks(t *Theme, r *state.Row, room, labelRoom int, on Style) (s string, width int) {
 	g := t.Glyphs
 	var marks []string
 	add := func(has bool, glyph string) {
@@ -185,10 +191,10 @@ func rowMarks(t *Theme, r *state.Row, room int, on Style) (s string, width int) 
 		if width > 0 {
 			gap = 1
 		}
-		if !cells.Steady(name) || room-width-gap < 3 {
+		if !cells.Steady(name) || labelRoom-width-gap < 3 {
 			continue
 		}
-		name = cells.Truncate(name, min(room-width-gap, 12), g.Ellipsis)
+		name = cells.Truncate(name, min(labelRoom-width-gap, 12), g.Ellipsis)
 		width += cells.Width(name) + gap
 		labels += t.Label(l.Color).With(on).Render(name)
 		if gap > 0 {

@@ -29,6 +29,8 @@ type newsInput struct {
 	Esc          bool                       // esc would stop a call
 	Flash        string
 	FlashFailure bool
+	FlashAt      time.Time
+	Hello        string // shown when there is nothing else
 }
 
 // piece is a part of a line; parts with a high rank go first when there is no room. Rank 0 stays.
@@ -53,13 +55,13 @@ func dangerTone(t *Theme) Style { return t.Danger }
 // newsItems are the candidates, the most important first.
 func newsItems(in newsInput) []newsItem {
 	st, now := in.Status, in.Now
-	var items []newsItem
+	var flash []newsItem
 	if in.Flash != "" {
-		it := newsItem{pieces: []piece{{in.Flash, 0}}, tone: plainTone}
+		it := newsItem{pieces: parts(in.Flash, in.Theme), tone: plainTone}
 		if in.FlashFailure {
 			it.tone = warnTone
 		}
-		items = append(items, it)
+		flash = append(flash, it)
 	}
 	// What happened after the newest failure is shown before it for its few seconds: a failure that nobody dismisses
 	// must not hide what a person does next.
@@ -69,7 +71,7 @@ func newsItems(in newsInput) []newsItem {
 	}
 	var waits, runs, behind, results, later []newsItem
 	newer := func(at time.Time) bool { return len(st.Failures) > 0 && at.After(failedAt) }
-	var first []newsItem
+	var first, firstResults, overFlash []newsItem
 	for _, c := range st.Calls {
 		switch {
 		case !c.Until.IsZero():
@@ -96,18 +98,31 @@ func newsItems(in newsInput) []newsItem {
 	}
 	for _, n := range st.Results {
 		it := noticeItem(n, in)
-		if newer(n.At) {
-			first = append(first, it)
-		} else {
+		switch {
+		case newer(n.At):
+			firstResults = append(firstResults, it)
+		case in.Flash != "" && n.At.After(in.FlashAt):
+			overFlash = append(overFlash, it)
+		default:
 			results = append(results, it)
 		}
 	}
-	items = append(items, first...)
-	for _, n := range st.Failures {
-		items = append(items, noticeItem(n, in))
+	var items []newsItem
+	if len(st.Failures) == 0 {
+		items = append(items, waits...)
+		items = append(items, runs...)
+		items = append(items, overFlash...)
+		items = append(items, flash...)
+	} else {
+		items = append(items, first...)
+		items = append(items, flash...)
+		items = append(items, firstResults...)
+		for _, n := range st.Failures {
+			items = append(items, noticeItem(n, in))
+		}
+		items = append(items, waits...)
+		items = append(items, runs...)
 	}
-	items = append(items, waits...)
-	items = append(items, runs...)
 	items = append(items, results...)
 	if st.Offline {
 		items = append(items, offlineItem(in))
@@ -121,7 +136,20 @@ func newsItems(in newsInput) []newsItem {
 		}
 		items = append(items, it)
 	}
-	return append(items, later...)
+	items = append(items, later...)
+	if len(items) == 0 && in.Hello != "" {
+		items = append(items, newsItem{pieces: parts(in.Hello, in.Theme), tone: mutedTone})
+	}
+	return items
+}
+
+// parts makes pieces of a line at its dots; the last ones go first when there is no room.
+func parts(text string, t *Theme) []piece {
+	var out []piece
+	for i, p := range strings.Split(text, t.Dot()) {
+		out = append(out, piece{p, i})
+	}
+	return out
 }
 
 // untilNext is how long until a countdown that stands at d shows another number.
@@ -162,9 +190,12 @@ func tenths(d time.Duration) string {
 
 func waitItem(c state.Call, in newsInput) newsItem {
 	left := c.Until.Sub(in.Now)
-	it := newsItem{tone: warnTone, every: 100 * time.Millisecond}
-	if left >= 10*time.Second {
+	it := newsItem{tone: warnTone}
+	switch {
+	case left >= 10*time.Second:
 		it.every = untilNext(left, time.Second)
+	case left > 0:
+		it.every = 100 * time.Millisecond
 	}
 	it.pieces = append(it.pieces, piece{clean.Line(c.Title), 0})
 	if why := cause(c); why != "" {

@@ -504,8 +504,11 @@ func (s *threads) Title(f *Frame) string {
 		for _, fo := range f.folders {
 			if fo.View == s.view && !apart(fo.Role) {
 				name, unread = clean.Line(fo.Name), fo.Unread
-				if fo.Role == state.RoleLabel {
+				switch fo.Role {
+				case state.RoleLabel:
 					name = "#" + name
+				case state.RoleSent:
+					unread = 0
 				}
 			}
 		}
