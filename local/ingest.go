@@ -11,10 +11,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
 
 	"codeberg.org/teapost/teapost/internal/mailparse"
 )
@@ -75,12 +79,16 @@ func (s *Server) Ingest(ctx context.Context, raw []byte, o IngestOptions) (Inges
 // under one Message-ID are kept both.
 func (s *Server) IngestBatch(ctx context.Context, items []Item) ([]Ingested, error) {
 	prepared := make([]*parsed, len(items))
+	work, ctxWork := errgroup.WithContext(ctx)
+	work.SetLimit(runtime.GOMAXPROCS(0))
 	for i, it := range items {
-		p, err := prepare(ctx, it.Raw)
-		if err != nil {
-			return nil, err
-		}
-		prepared[i] = p
+		work.Go(func() (err error) {
+			prepared[i], err = prepare(ctxWork, it.Raw)
+			return err
+		})
+	}
+	if err := work.Wait(); err != nil {
+		return nil, err
 	}
 	out := make([]Ingested, len(items))
 	err := s.write(ctx, func(t *tx) error {
@@ -171,10 +179,18 @@ func pack(raw []byte) (int, []byte) {
 	return rawPlain, raw
 }
 
+// A new compressor costs more than packing a short message.
+var compressors = sync.Pool{New: func() any {
+	w, _ := flate.NewWriter(io.Discard, flate.BestSpeed) // the level is valid
+	return w
+}}
+
 func packAlways(raw []byte) (int, []byte) {
 	var b bytes.Buffer
-	// Writing to a buffer cannot fail, and the level is valid.
-	w, _ := flate.NewWriter(&b, flate.BestSpeed)
+	w, _ := compressors.Get().(*flate.Writer)
+	defer compressors.Put(w)
+	w.Reset(&b)
+	// Writing to a buffer cannot fail.
 	_, _ = w.Write(raw)
 	_ = w.Close()
 	return rawDeflate, b.Bytes()

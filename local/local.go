@@ -45,8 +45,6 @@ type Options struct {
 	Now func() time.Time
 	// Log receives what goes wrong beside any request. Nil discards it.
 	Log *slog.Logger
-	// Relay takes mail for foreign addresses. Nil is test mode: nothing leaves the machine.
-	Relay Relay
 	// Reply, when set, is asked after a message went to addresses that are not the mailbox's own. What it
 	// returns is accepted as new mail at the given times. It is how the people of the sample answer.
 	Reply func(sent Sent) []Incoming
@@ -62,7 +60,6 @@ type Server struct {
 	now  func() time.Time
 	log  *slog.Logger
 
-	relay Relay
 	reply func(Sent) []Incoming
 
 	own          map[string]bool // lower-case own addresses
@@ -122,7 +119,6 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 		path:    filepath.Join(dir, FileName),
 		now:     o.Now,
 		log:     o.Log,
-		relay:   o.Relay,
 		reply:   o.Reply,
 		changes: make(chan struct{}, 1),
 		wake:    make(chan struct{}, 1),
@@ -197,7 +193,7 @@ func dsn(path string, readOnly bool) string {
 	if readOnly {
 		q.Add("_pragma", "query_only(1)")
 	} else {
-		q["_pragma"] = append(q["_pragma"], "journal_mode(WAL)", "synchronous(FULL)")
+		q["_pragma"] = append(q["_pragma"], "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-32768)")
 		q.Set("_txlock", "immediate")
 	}
 	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: q.Encode()}
@@ -400,13 +396,17 @@ func (s *Server) poke(c chan struct{}) {
 // tx is one write transaction with the one instant at which it happens.
 type tx struct {
 	*sql.Tx
-	ctx   context.Context
-	now   int64 // milliseconds
-	stmts map[string]*sql.Stmt
-	dirty map[int64]bool // threads whose places must be brought up to date
+	ctx       context.Context
+	cancelled func() error
+	now       int64 // milliseconds
+	stmts     map[string]*sql.Stmt
+	dirty     map[int64]bool // threads whose places must be brought up to date
 }
 
 func (t *tx) prepare(query string) (*sql.Stmt, error) {
+	if err := t.cancelled(); err != nil {
+		return nil, err
+	}
 	if st, ok := t.stmts[query]; ok {
 		return st, nil
 	}
@@ -455,7 +455,20 @@ func (s *Server) write(ctx context.Context, fn func(*tx) error) error {
 		return err
 	}
 	defer func() { _ = stx.Rollback() }()
-	t := &tx{Tx: stx, ctx: ctx, now: s.now().UnixMilli(), stmts: map[string]*sql.Stmt{}, dirty: map[int64]bool{}}
+	// The driver watches a context that can end with a goroutine for each statement. These are short: the
+	// context is looked at between them instead.
+	t := &tx{Tx: stx, ctx: context.WithoutCancel(ctx), cancelled: ctx.Err, now: s.now().UnixMilli(), stmts: map[string]*sql.Stmt{}, dirty: map[int64]bool{}}
+	if err := t.finish(fn); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return err
+	}
+	s.poke(s.wake)
+	return nil
+}
+
+func (t *tx) finish(fn func(*tx) error) error {
 	if err := fn(t); err != nil {
 		return err
 	}
@@ -464,11 +477,7 @@ func (s *Server) write(ctx context.Context, fn func(*tx) error) error {
 			return err
 		}
 	}
-	if err := stx.Commit(); err != nil {
-		return err
-	}
-	s.poke(s.wake)
-	return nil
+	return t.Commit()
 }
 
 func validAddress(a string) bool {

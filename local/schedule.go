@@ -248,7 +248,7 @@ func (s *Server) deliverHere(t *tx, e *dueEmail, p *parsed) error {
 			}
 		}
 	}
-	if s.relay == nil && s.reply != nil {
+	if s.reply != nil {
 		for _, in := range s.reply(sent) {
 			reached[strings.ToLower(in.From)] = true
 			if err := t.exec("INSERT INTO arrivals(due_at, raw) VALUES(?,?)", in.At.UnixMilli(), in.Raw); err != nil {

@@ -18,17 +18,7 @@ import (
 	"codeberg.org/teapost/teapost/internal/mailparse"
 )
 
-// Relay takes mail for other machines. It must not repeat a delivery by itself.
-type Relay interface {
-	// Deliver hands the message to the relay for the given recipients and says what became of each. An
-	// error means that nothing is known beyond the results given with it.
-	Deliver(ctx context.Context, from string, to []string, raw []byte) (map[string]RelayResult, error)
-}
-
-// RelayResult is the relay's word on one recipient. A nil Err is acceptance.
-type RelayResult struct{ Err error }
-
-// Sent describes a message that went out in test mode.
+// Sent describes a message that went out. In test mode, which is all there is without a relay, it did not leave the machine.
 type Sent struct {
 	EmailID    string
 	From       mailparse.Address
@@ -354,8 +344,8 @@ func (s *Server) sendEmail(c *call) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !replay && s.relay == nil && s.schedules.Load() {
-			// In test mode nothing is waited for, so the answer can tell the end at once.
+		if !replay && s.schedules.Load() {
+			// Nothing is waited for, so the answer can tell the end at once.
 			if err := s.runDue(c.ctx); err != nil && c.ctx.Err() == nil {
 				s.log.Error("a message was accepted but not delivered yet", "error", err)
 			}
@@ -469,7 +459,7 @@ func (s *Server) build(ctx context.Context, o *outgoing, messageID string, now i
 		return nil, invalidField("headers", "The message cannot be written: %s.", err)
 	}
 	if len(o.bcc) > 0 {
-		// The sender's copy names the blind copies; what a relay gets does not.
+		// The sender's copy names the blind copies; what others get does not.
 		raw = append([]byte("Bcc: "+headerAddresses(o.bcc)+"\r\n"), raw...)
 	}
 	b.raw, b.subject = raw, m.Subject
@@ -690,7 +680,7 @@ type scanner interface{ Scan(...any) error }
 const emailColumns = `id, status, from_address, subject, message_id, thread_id, transport, attempts, last_error,
 	scheduled_at, cancellable_until, sent_at, tags, stream, created_at`
 
-func (s *Server) scanEmail(row scanner) (id int64, out map[string]any, err error) {
+func scanEmail(row scanner) (id int64, out map[string]any, err error) {
 	var status, from, messageID, tags, stream string
 	var subject, transport, lastError sql.NullString
 	var thread, scheduled, until, sent sql.NullInt64
@@ -701,7 +691,7 @@ func (s *Server) scanEmail(row scanner) (id int64, out map[string]any, err error
 		return 0, nil, err
 	}
 	out = map[string]any{
-		"object": "email", "id": wireID("eml", id), "status": status, "mode": s.mode(), "from": from,
+		"object": "email", "id": wireID("eml", id), "status": status, "mode": "test", "from": from,
 		"subject": nullString(subject), "messageId": messageID, "threadId": nil, "transport": nullString(transport),
 		"attempts": attempts, "lastError": nullString(lastError), "scheduledAt": instantOrNull(scheduled),
 		"cancellableUntil": instantOrNull(until), "sentAt": instantOrNull(sent), "tags": json.RawMessage(tags),
@@ -713,13 +703,6 @@ func (s *Server) scanEmail(row scanner) (id int64, out map[string]any, err error
 	return id, out, nil
 }
 
-func (s *Server) mode() string {
-	if s.relay != nil {
-		return "live"
-	}
-	return "test"
-}
-
 // email gives an email as it stands now.
 func (s *Server) email(ctx context.Context, id int64) (map[string]any, error) {
 	rtx, err := s.reader.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
@@ -727,7 +710,7 @@ func (s *Server) email(ctx context.Context, id int64) (map[string]any, error) {
 		return nil, err
 	}
 	defer func() { _ = rtx.Rollback() }()
-	_, out, err := s.scanEmail(rtx.QueryRowContext(ctx, "SELECT "+emailColumns+" FROM emails WHERE id = ?", id))
+	_, out, err := scanEmail(rtx.QueryRowContext(ctx, "SELECT "+emailColumns+" FROM emails WHERE id = ?", id))
 	if err != nil {
 		return nil, found(err, "email", "")
 	}
@@ -833,7 +816,7 @@ func (s *Server) listEmails(c *call) (any, error) {
 	var ids []int64
 	var data []any
 	for rows.Next() {
-		id, e, err := s.scanEmail(rows)
+		id, e, err := scanEmail(rows)
 		if err != nil {
 			return nil, err
 		}
