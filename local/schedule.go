@@ -7,8 +7,6 @@ import (
 	"os"
 	"strings"
 	"time"
-
-	"codeberg.org/teapost/teapost/internal/mailparse"
 )
 
 const (
@@ -303,8 +301,12 @@ func (s *Server) arriveNext(ctx context.Context) (some bool, err error) {
 		return false, err
 	}
 	p, err := prepare(ctx, raw)
-	if err != nil && !errors.Is(err, mailparse.ErrEmpty) {
-		return false, err
+	if err != nil {
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		// It must not hold up what comes after it.
+		s.log.Error("mail that arrived is no message and was dropped", "error", err)
 	}
 	return true, s.write(ctx, func(t *tx) error {
 		res, err := t.result("DELETE FROM arrivals WHERE id = ?", id)
