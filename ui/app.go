@@ -17,8 +17,9 @@ import (
 const (
 	pasteGuard  = 50 * time.Millisecond // keys that come so soon after a paste are text, never actions
 	flashFor    = 3 * time.Second
-	helloFor    = 30 * time.Second // the first words in a sample mailbox
-	focusEvery  = time.Second      // how often keys tell Mail that somebody is there
+	readFor     = 700 * time.Millisecond // after that the next key takes the sentence away
+	helloFor    = 30 * time.Second       // the first words in a sample mailbox
+	focusEvery  = time.Second            // how often keys tell Mail that somebody is there
 	maxFlashLen = 400
 )
 
@@ -403,6 +404,9 @@ func (a *app) keys(k tea.KeyMsg) tea.Cmd {
 	if a.now.Sub(a.focusSent) >= focusEvery {
 		a.focusSent = a.now
 		a.o.Mail.SetFocus(true)
+	}
+	if a.now.After(a.flash.until.Add(readFor - flashFor)) {
+		a.flash = flash{} // it has been read
 	}
 	if a.at.tiny {
 		if k.String() == "ctrl+c" {

@@ -17,10 +17,18 @@ import (
 )
 
 const (
-	bodyIndent = 3
-	maxLinks   = 30 // links listed below a message; the others are opened by their numbers all the same
-	maxNames   = 60 // addresses written out in the headers of one message
+	maxLinks = 30 // links listed below a message; the others are opened by their numbers all the same
+	maxNames = 60 // addresses written out in the headers of one message
+	above    = 4  // rows above the message that is opened first
 )
+
+// indent is how far text stands from the left edge: less where mail of 78 columns would be wrapped twice otherwise.
+func indent(f *Frame) int {
+	if f.wide || f.Width >= 84 {
+		return 3
+	}
+	return 1
+}
 
 // reader shows one conversation, oldest message first: the unread messages and the last one open, the others folded.
 type reader struct {
@@ -110,6 +118,8 @@ func (r *reader) refresh(f *Frame) (cmd tea.Cmd) {
 		r.settle()
 		cmd = r.lay(f)
 		r.toMessage(r.cur, f)
+		// The folded messages before it are worth a glance.
+		r.top = max(0, r.top-above)
 	}
 	r.cur = max(0, min(r.cur, len(r.th.Messages)-1))
 	if r.wanted != "" {
@@ -156,7 +166,7 @@ func (r *reader) body(id string) *body {
 	return b
 }
 
-func textWidth(f *Frame) int { return max(8, min(f.Width-bodyIndent-1, 100)) }
+func textWidth(f *Frame) int { return max(8, min(f.Width-indent(f)-1, 100)) }
 
 // lay lays out what is open and draws the rows anew. It returns the commands for what is long.
 func (r *reader) lay(f *Frame) tea.Cmd {
@@ -399,10 +409,10 @@ func (r *reader) recipients(m *api.Message, f *Frame) string {
 func (r *reader) content(m *api.Message, f *Frame) {
 	t := f.Theme
 	r.add("", "")
-	indent := cells.Blank(bodyIndent)
+	left := cells.Blank(indent(f))
 	note := func(style Style, s string) {
 		for _, l := range cells.Wrap(s, textWidth(f)) {
-			r.add(indent+style.Render(l), l)
+			r.add(left+style.Render(l), l)
 		}
 	}
 	if m.Encryption.Sealed() {
@@ -428,7 +438,7 @@ func (r *reader) content(m *api.Message, f *Frame) {
 			note(t.Warn, b.doc.HiddenNote)
 			r.add("", "")
 		}
-		r.rows = append(r.rows, b.draw(t, r.quotes[m.ID], firstKey(f.Keys, keymap.InReader, keymap.ToggleQuotes), bodyIndent)...)
+		r.rows = append(r.rows, b.draw(t, r.quotes[m.ID], firstKey(f.Keys, keymap.InReader, keymap.ToggleQuotes), indent(f))...)
 	}
 	r.links(b.doc, f)
 	r.files(m, f)
@@ -451,7 +461,7 @@ func (r *reader) invite(in invite, f *Frame) {
 			if i > 0 {
 				label = ""
 			}
-			r.add(cells.Blank(bodyIndent)+t.Accent.Render(t.Glyphs.Vertical)+" "+t.Field.Render(fit(t, label, 9))+style.Render(l), l)
+			r.add(cells.Blank(indent(f))+t.Accent.Render(t.Glyphs.Vertical)+" "+t.Field.Render(fit(t, label, 9))+style.Render(l), l)
 		}
 	}
 	add(t.Glyphs.Invite, what+": "+in.Summary, t.Bold)
@@ -473,12 +483,12 @@ func (r *reader) links(d *bodytext.Doc, f *Frame) {
 	r.add("", "")
 	for i, l := range list {
 		if i == maxLinks && len(list) > maxLinks+1 {
-			r.add(cells.Blank(bodyIndent)+t.Faint.Render(strconv.Itoa(len(list)-i)+" more; type a number to see where it goes"), "")
+			r.add(cells.Blank(indent(f))+t.Faint.Render(strconv.Itoa(len(list)-i)+" more; type a number to see where it goes"), "")
 			break
 		}
-		row := bodyRow(t, l, textWidth(f), bodyIndent)
+		row := bodyRow(t, l, textWidth(f), indent(f))
 		if i < len(d.Links) && d.Links[i].Misleading {
-			row.text = cells.Blank(bodyIndent) + t.Warn.Render(l.Text)
+			row.text = cells.Blank(indent(f)) + t.Warn.Render(l.Text)
 		}
 		r.rows = append(r.rows, row)
 	}
@@ -522,7 +532,7 @@ func (r *reader) files(m *api.Message, f *Frame) {
 		} else {
 			line += column(t, keepEnding(name, room), room) + " "
 		}
-		r.add(cells.Blank(bodyIndent)+line+t.Muted.Render(size+hint), name)
+		r.add(cells.Blank(indent(f))+line+t.Muted.Render(size+hint), name)
 	}
 }
 
@@ -1060,7 +1070,7 @@ func (r *reader) highlight(i int, f *Frame) string {
 		base = t.Bold
 	}
 	var b strings.Builder
-	b.WriteString(cells.Blank(bodyIndent))
+	b.WriteString(cells.Blank(indent(f)))
 	for {
 		j := strings.Index(low, want)
 		if j < 0 || want == "" || !utf8.ValidString(text[:j]) {
