@@ -427,7 +427,7 @@ func (b *sampleBuilder) invite(id string) []byte {
 		"UID:" + strings.Trim(id, "<>"), "SEQUENCE:0", "DTSTAMP:" + b.now.UTC().Format(form),
 		"DTSTART:" + day.UTC().Format(form), "DTEND:" + day.Add(6*time.Hour).UTC().Format(form),
 		"SUMMARY:Offsite: what we build next", "LOCATION:The boathouse\\, Quay Street 4",
-		"DESCRIPTION:Noor brings cake. Bring a pullover\\, the boathouse is\n honest about the season.",
+		"DESCRIPTION:Noor brings cake. Bring a pullover\\, the boathouse is\n  honest about the season.",
 		"ORGANIZER;CN=Team Calendar:mailto:calendar@example.com",
 		"ATTENDEE;CN=Noor Haddad;PARTSTAT=ACCEPTED:mailto:noor@example.com",
 		"ATTENDEE;CN=Grace Hall;PARTSTAT=ACCEPTED:mailto:grace@example.org",
