@@ -59,7 +59,6 @@ func (k ChangeKind) once() bool {
 type undoStep struct {
 	batch string
 	entry EntryID
-	until time.Time // an entry's undo window; zero: no end
 }
 
 // words for lines of news: done, doing, to do, what undo does.

@@ -165,7 +165,7 @@ func (m *Mail) CheckDraft(d Draft) string {
 func sendBody(d Draft, files []storedFile, id EntryID, undoSeconds int, at time.Time) ([]byte, error) {
 	from, err := parseAddress(d.From)
 	if err != nil {
-		return nil, fmt.Errorf("From: %w", err)
+		return nil, fmt.Errorf("the sender: %w", err)
 	}
 	list := func(s string) ([]api.Address, error) {
 		var out []api.Address

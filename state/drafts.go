@@ -53,7 +53,6 @@ type draftIndex struct {
 	ids      []string
 	call     string
 	wantedAt time.Time
-	seq      uint64
 }
 
 func (d *draftDoc) saveState() SaveState {
@@ -457,16 +456,15 @@ func (m *Mail) lostDraftNotice(rec *draftRecord) {
 // lookForDraft finds out whether a save whose answer was lost arrived: under its id, else among the newest drafts.
 func (m *Mail) lookForDraft(rec *draftRecord) {
 	rec.serverAt = time.Time{}
-	id, want := rec.Draft.ServerID, rec.Draft
+	id, newest := rec.Draft.ServerID, rec.Draft
 	known := map[string]bool{}
 	for _, o := range m.drafts {
 		if o != rec && o.Draft.ServerID != "" {
 			known[o.Draft.ServerID] = true
 		}
 	}
-	rec.call = m.start(want2("drafts.list", "Looking for a draft", "draft "+string(want.ID), func(ctx context.Context, c *api.Client) (any, error) {
-		return findDraft(ctx, c, id, want, known)
-	}, func(f api.Final) {
+	run := func(ctx context.Context, c *api.Client) (any, error) { return findDraft(ctx, c, id, newest, known) }
+	rec.call = m.start(want{op: "drafts.list", title: "Looking for a draft", purpose: "draft " + string(newest.ID), priority: api.Visible, run: run, done: func(f api.Final) {
 		rec.call = ""
 		if rec.sent {
 			delete(m.drafts, rec.Draft.ID)
@@ -481,7 +479,7 @@ func (m *Mail) lookForDraft(rec *draftRecord) {
 		if found := f.Value.(foundDraft); found.id != "" {
 			rec.Draft.ServerID = found.id
 			if found.same {
-				rec.Saved = sum(want)
+				rec.Saved = sum(newest)
 			}
 		} else {
 			rec.Draft.ServerID, rec.Saved = "", ""
@@ -491,12 +489,7 @@ func (m *Mail) lookForDraft(rec *draftRecord) {
 			rec.serverAt = m.now()
 		}
 		m.writeDraft(rec)
-	}))
-}
-
-// want2 is a call that reads in the background.
-func want2(op, title, purpose string, run func(context.Context, *api.Client) (any, error), done func(api.Final)) want {
-	return want{op: op, title: title, purpose: purpose, priority: api.Visible, run: run, done: done}
+	}})
 }
 
 type foundDraft struct {

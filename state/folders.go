@@ -17,7 +17,6 @@ type folderState struct {
 	labels    []api.Label
 	labelsSeq uint64
 	addresses []Address // the server's, those that may send
-	unread    map[string]int
 
 	countsCall, labelsCall, addressesCall string
 	addressesAt                           time.Time

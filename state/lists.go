@@ -31,8 +31,7 @@ type list struct {
 	more    string // the call that loads the next page
 	problem string
 
-	shown    *List // what List returned last; nil after a change
-	shownRev uint64
+	shown *List // what List returned last; nil after a change
 }
 
 // threadRecord is what is known of one thread.

@@ -561,7 +561,10 @@ func (m *Mail) sendRefused(e *entry, ae *api.Error, now time.Time) {
 		m.wait(e, wait, !ae.HasRetryAfter)
 	case ae.Status >= 200 && ae.Status < 300:
 		// It was a success that could not be read. The same key gives the message that it made.
-		m.wait(e, wait, false)
+		if m.wait(e, wait, false); e.Tries > 3 {
+			e.State, e.Stopped, e.Why = EntryUnknown, true, "the server's answers are not understood; it has probably been accepted"
+			m.heldNotice(e)
+		}
 	case ae.Status == 401 || ae.Status == 403:
 		e.State, e.SignIn = EntryHeld, true
 		m.settledRefusal(e)

@@ -5,9 +5,9 @@ import (
 	"sort"
 	"strings"
 	"time"
+	"unicode"
 
 	"golang.org/x/text/unicode/norm"
-	"unicode"
 
 	"codeberg.org/teapost/teapost/api"
 )

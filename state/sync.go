@@ -22,6 +22,7 @@ func (m *Mail) begin() {
 		return
 	}
 	if m.owner {
+		m.removeViewed()
 		m.adoptDrafts()
 	}
 	l := m.list(m.current)

@@ -451,6 +451,19 @@ func draft(d, body object) object {
 	return d
 }
 
+// addressText is a sender as the answer to a send writes it, whichever form the request used.
+func addressText(v any) any {
+	o, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	email, _ := o["email"].(string)
+	if name, _ := o["name"].(string); name != "" {
+		return name + " <" + email + ">"
+	}
+	return email
+}
+
 // send keeps a message, once for each key: the same key with the same body answers the stored one.
 func (m *mailbox) send(r *http.Request, body object) (int, any) {
 	key := r.Header.Get("Idempotency-Key")
@@ -467,7 +480,7 @@ func (m *mailbox) send(r *http.Request, body object) (int, any) {
 	}
 	at := m.now()
 	e := object{
-		"object": "email", "id": m.id("eml"), "status": "sent", "mode": "test", "from": body["from"], "subject": body["subject"],
+		"object": "email", "id": m.id("eml"), "status": "sent", "mode": "test", "from": addressText(body["from"]), "subject": body["subject"],
 		"messageId": nil, "threadId": body["threadId"], "transport": "test", "attempts": 1, "lastError": nil, "scheduledAt": body["scheduledAt"],
 		"cancellableUntil": nil, "sentAt": at.UTC().Format(stamp), "tags": object{}, "broadcastId": nil, "source": "api",
 		"stream": "transactional", "createdAt": at.UTC().Format(stamp),
