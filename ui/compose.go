@@ -31,7 +31,7 @@ type compose struct {
 	draft   state.Draft
 	texts   map[part]*editor // To, Cc, Bcc, Subject and the body
 	at      part
-	copies  bool // Cc and Bcc are shown
+	copies  bool // Cc and Bcc were asked for
 	from    []state.Address
 	choose  int // the line of the From list, or -1 while it is closed
 	people  completion
@@ -77,7 +77,6 @@ func newCompose(d state.Draft) Screen {
 	c := &compose{draft: d, choose: -1, texts: map[part]*editor{
 		partTo: addressField(d.To), partCc: addressField(d.Cc), partBcc: addressField(d.Bcc), partSubject: newField(d.Subject), partBody: newEditor(d.Body),
 	}}
-	c.copies = c.draft.Cc != "" || c.draft.Bcc != ""
 	switch {
 	case c.texts[partTo].empty():
 		c.at = partTo
@@ -109,6 +108,15 @@ func (c *compose) Init(f *Frame) tea.Cmd {
 
 func (c *compose) identities(f *Frame) {
 	c.from = f.Mail.Identities()
+	switch {
+	case len(c.from) == 0 && c.texts[partFrom] == nil:
+		// No address of the person's own is known yet: it can be typed.
+		c.texts[partFrom] = addressField(c.draft.From)
+		c.seen = c.revs()
+	case len(c.from) > 0 && c.texts[partFrom] != nil:
+		delete(c.texts, partFrom)
+		c.seen = c.revs()
+	}
 	if c.draft.From == "" && len(c.from) > 0 {
 		c.draft.From = c.from[0].Email
 	}
@@ -131,8 +139,8 @@ func (c *compose) Leave(f *Frame) {
 
 // blank reports that there is nothing worth keeping.
 func (c *compose) blank() bool {
-	for _, e := range c.texts {
-		if strings.TrimSpace(e.text()) != "" {
+	for p, e := range c.texts {
+		if p != partFrom && strings.TrimSpace(e.text()) != "" {
 			return false
 		}
 	}
@@ -157,6 +165,9 @@ func (c *compose) sync(f *Frame) {
 func (c *compose) collect(f *Frame) {
 	d := &c.draft
 	d.To, d.Cc, d.Bcc = c.texts[partTo].text(), c.texts[partCc].text(), c.texts[partBcc].text()
+	if e := c.texts[partFrom]; e != nil {
+		d.From = e.text()
+	}
 	d.Subject, d.Body = c.texts[partSubject].text(), c.texts[partBody].text()
 	d.UpdatedAt = f.Now
 	c.adopt(f)
@@ -187,6 +198,9 @@ func (c *compose) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
 	case tea.MouseMsg:
 		c.mouse(msg)
 	case mailMsg:
+		if len(c.from) == 0 {
+			c.identities(f)
+		}
 		c.adopt(f)
 		c.settle(f)
 	case composeSendMsg:
@@ -214,6 +228,10 @@ func (c *compose) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
 func (c *compose) key(k tea.KeyMsg, f *Frame) {
 	switch c.at {
 	case partFrom:
+		if c.texts[partFrom] != nil {
+			c.fieldKey(k, f)
+			return
+		}
 		c.fromKey(k)
 	case partFiles:
 		c.filesKey(k, f)
@@ -398,15 +416,20 @@ func (c *compose) detach(f *Frame) {
 	f.Flash("Removed " + clean.Filename(file.Name))
 }
 
+// shows reports whether Cc or Bcc is on the screen: used, or asked for.
+func (c *compose) shows(p part) bool { return c.copies || c.at == p || !c.texts[p].empty() }
+
 // parts are those that tab goes through.
 func (c *compose) parts() []part {
 	out := make([]part, 0, 8)
-	if len(c.from) > 1 {
+	if len(c.from) != 1 {
 		out = append(out, partFrom)
 	}
 	out = append(out, partTo)
-	if c.copies {
-		out = append(out, partCc, partBcc)
+	for _, p := range []part{partCc, partBcc} {
+		if c.shows(p) {
+			out = append(out, p)
+		}
 	}
 	out = append(out, partSubject, partBody)
 	if len(c.draft.Files) > 0 {
@@ -480,7 +503,7 @@ func (c *compose) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 		c.step(-1)
 	case keymap.Copies:
 		c.copies = true
-		if c.at == partCc {
+		if c.at == partCc || c.at != partBcc && !c.texts[partCc].empty() {
 			c.focus(partBcc)
 		} else {
 			c.focus(partCc)
@@ -619,11 +642,8 @@ func (c *compose) blame(why string) part {
 }
 
 func (c *compose) fail(p part, why string) {
-	if p == partCc || p == partBcc {
-		c.copies = true
-	}
 	c.problem, c.problemAt = sentence(clean.Line(why)), p
-	if p == partFrom && len(c.from) < 2 {
+	if p == partFrom && len(c.from) == 1 {
 		// It cannot be changed here, so the keys stay where they are.
 		return
 	}

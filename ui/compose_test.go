@@ -344,6 +344,20 @@ func TestComposeFrom(t *testing.T) {
 	}
 }
 
+func TestComposeFromIsTypedWhileNoneIsKnown(t *testing.T) {
+	d := newDesk()
+	d.me = nil
+	s := openCompose(t, d, state.Draft{ID: "d", To: "bob@example.org", Subject: "x"})
+	s.press("shift+tab", "shift+tab", "shift+tab", "me@example.com")
+	if got := d.edits[len(d.edits)-1].From; got != "me@example.com" {
+		t.Errorf("From is %q", got)
+	}
+	d.me = []state.Address{{Email: "me@example.com"}}
+	s.send(mailMsg{})
+	s.press("tab")
+	s.sees("From     me@example.com")
+}
+
 func TestComposeNewMailMovesNothing(t *testing.T) {
 	d := newDesk()
 	s := openCompose(t, d, replyDraft())

@@ -29,6 +29,9 @@ func (c *compose) Title(f *Frame) string {
 		s = "Forward"
 	}
 	if w := saveWords(f.Mail.DraftStatus(c.draft.ID), f.Now); w != "" && c.entry == "" {
+		if f.Width < 72 {
+			w = strings.TrimPrefix(w, "draft ")
+		}
 		s += f.Theme.Dot() + w
 	}
 	return s
@@ -99,7 +102,9 @@ func (c *compose) View(f *Frame) string {
 		}
 	}
 
-	if h >= 7 || c.at == partFrom {
+	if c.texts[partFrom] != nil {
+		field(partFrom, "From", value, "")
+	} else if h >= 7 || c.at == partFrom {
 		c.fromRow(t, value, add)
 		if c.choose >= 0 {
 			popAt = len(rows)
@@ -113,15 +118,25 @@ func (c *compose) View(f *Frame) string {
 			}
 		}
 	}
-	if k := firstKey(f.Keys, keymap.InCompose, keymap.Copies); c.copies || value < 30 || k == "" {
+	missing := ""
+	switch cc, bcc := c.shows(partCc), c.shows(partBcc); {
+	case !cc && !bcc:
+		missing = "Cc/Bcc"
+	case !bcc:
+		missing = "Bcc"
+	case !cc:
+		missing = "Cc"
+	}
+	if k := firstKey(f.Keys, keymap.InCompose, keymap.Copies); missing == "" || value < 30 || k == "" {
 		field(partTo, "To", value, "")
 	} else {
-		tail := hint(t, k, "Cc/Bcc")
+		tail := hint(t, k, missing)
 		field(partTo, "To", value-cells.Width(tail)-2, "  "+tail)
 	}
-	if c.copies && (h >= 9 || c.at == partCc || c.at == partBcc) {
-		field(partCc, "Cc", value, "")
-		field(partBcc, "Bcc", value, "")
+	for _, p := range []part{partCc, partBcc} {
+		if c.shows(p) && (h >= 9 || c.at == p) {
+			field(p, map[part]string{partCc: "Cc", partBcc: "Bcc"}[p], value, "")
+		}
 	}
 	field(partSubject, "Subject", value, "")
 	if h >= 9 {

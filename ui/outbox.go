@@ -415,7 +415,7 @@ func (o *outbox) choices(e state.Entry, f *Frame) string {
 		add(keymap.Edit, "edits it, once it is known")
 		add(keymap.EditAsNew, "edits it as a new message")
 	}
-	if (e.State == state.EntryQueued || e.State == state.EntryWaiting) && e.Ask == state.AskNothing {
+	if holdable(e) {
 		add(keymap.Hold, "holds it")
 	}
 	if e.CanDrop {
@@ -572,10 +572,33 @@ func (o *outbox) Title(f *Frame) string {
 	return "Outbox" + f.Theme.Dot() + plural(n, "message", "messages") + " not sent yet"
 }
 
+// Hints are the keys that do something to the chosen entry.
 func (o *outbox) Hints(f *Frame) []keymap.Action {
-	return []keymap.Action{
-		keymap.SendNow, keymap.Hold, keymap.Edit, keymap.Drop, keymap.EditAsNew, keymap.Undo, keymap.Back, keymap.Activity,
+	var out []keymap.Action
+	if list := f.Mail.Outbox(); len(list) > 0 {
+		e := list[o.cursor(list)]
+		if e.CanTakeBack && !e.TakingBack {
+			out = append(out, keymap.Undo)
+		}
+		if e.CanSend {
+			out = append(out, keymap.SendNow)
+		}
+		if holdable(e) {
+			out = append(out, keymap.Hold)
+		}
+		if e.CanEdit {
+			out = append(out, keymap.Edit)
+		}
+		if e.CanDrop {
+			out = append(out, keymap.Drop)
+		}
 	}
+	return append(out, keymap.Down, keymap.Up, keymap.Back, keymap.Activity, keymap.Compose)
+}
+
+// holdable reports that an entry would go by itself and can be stopped here.
+func holdable(e state.Entry) bool {
+	return (e.State == state.EntryQueued || e.State == state.EntryWaiting) && e.Ask == state.AskNothing
 }
 
 // Every follows the countdowns.
