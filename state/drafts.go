@@ -581,7 +581,7 @@ func (m *Mail) Drafts() []DraftRow {
 	}
 	var out []DraftRow
 	for id, rec := range m.drafts {
-		if rec.sent || rec.known && !rec.stored && rec.diskAt.IsZero() {
+		if rec.sent || rec.known && !rec.stored && rec.diskAt.IsZero() && rec.Draft.ServerID == "" {
 			continue
 		}
 		out = append(out, DraftRow{
@@ -609,7 +609,7 @@ func (m *Mail) Drafts() []DraftRow {
 func (m *Mail) draftCount() int {
 	n := 0
 	for _, rec := range m.drafts {
-		if !rec.sent && (rec.stored || !rec.known) {
+		if !rec.sent && (rec.stored || !rec.known || rec.Draft.ServerID != "") {
 			n++
 		}
 	}
