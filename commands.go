@@ -9,12 +9,14 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"codeberg.org/teapost/teapost/api"
 	"codeberg.org/teapost/teapost/config"
 	"codeberg.org/teapost/teapost/internal/clean"
 	"codeberg.org/teapost/teapost/keymap"
@@ -168,6 +170,10 @@ func composeOnScreen(ctx context.Context, flags config.Flags, d state.Draft, att
 
 // withMail opens the mailbox without its screen, for as long as f runs.
 func withMail(ctx context.Context, flags config.Flags, f func(*state.Mail) error) (err error) {
+	return withMailbox(ctx, flags, func(_ *mailbox, m *state.Mail) error { return f(m) })
+}
+
+func withMailbox(ctx context.Context, flags config.Flags, f func(*mailbox, *state.Mail) error) (err error) {
 	cfg, err := config.Load(flags, config.OSEnv)
 	if err != nil {
 		return err
@@ -182,7 +188,7 @@ func withMail(ctx context.Context, flags config.Flags, f func(*state.Mail) error
 		return err
 	}
 	defer func() { err = errors.Join(err, closeMail(m)) }()
-	return f(m)
+	return f(b, m)
 }
 
 // await waits until done says so, looking again after each change. It gives the context's error when that ends first.
@@ -225,13 +231,24 @@ func storeDraft(ctx context.Context, m *state.Mail, d state.Draft, attach []stri
 
 func sendDraft(cmd *cobra.Command, flags config.Flags, d state.Draft, attach []string) error {
 	ctx := cmd.Context()
-	return withMail(ctx, flags, func(m *state.Mail) error {
+	return withMailbox(ctx, flags, func(b *mailbox, m *state.Mail) error {
 		if d.From == "" {
 			d.From = m.NewDraft("").From
-			if d.From == "" {
-				if err := await(ctx, m, func() bool { d.From = m.NewDraft("").From; return d.From != "" }); err != nil {
-					return err
+		}
+		if d.From == "" {
+			rest := d
+			rest.From = "unknown@localhost" // what else is wrong can be said without asking the server
+			if problem := m.CheckDraft(rest); problem != "" {
+				return &usageError{errors.New(problem)}
+			}
+			var err error
+			if d.From, err = ownAddress(ctx, b.options.Client); err != nil {
+				d.ID = state.NewDraftID()
+				_, kept := storeDraft(ctx, m, d, attach)
+				if kept != nil {
+					return errors.Join(err, kept)
 				}
+				return fmt.Errorf("not sent: no address of yours is known yet: %w. It is among your drafts now; name the address with --from, or with from = in the account's section of the configuration", err)
 			}
 		}
 		if problem := m.CheckDraft(d); problem != "" {
@@ -250,6 +267,20 @@ func sendDraft(cmd *cobra.Command, flags config.Flags, d state.Draft, attach []s
 		}
 		return awaitSend(ctx, cmd, m, m.Send(d, state.SendOptions{Undo: -1}))
 	})
+}
+
+// ownAddress asks the server which address may send.
+func ownAddress(ctx context.Context, client *api.Client) (string, error) {
+	page, err := client.Addresses.List(ctx, api.ListParams{Limit: 100})
+	if err != nil {
+		return "", err
+	}
+	for _, a := range page.Items {
+		if a.Enabled && a.CanSend {
+			return a.Address, nil
+		}
+	}
+	return "", errors.New("the server names none that may send")
 }
 
 // awaitSend waits for one call's tries.
@@ -547,7 +578,10 @@ func serve(cmd *cobra.Command, flags config.Flags, addr, keyFile string, sample,
 
 // checkLoopback refuses addresses that other machines could reach: the mailbox is a person's own.
 func checkLoopback(addr string) error {
-	host, _, err := net.SplitHostPort(addr)
+	host, port, err := net.SplitHostPort(addr)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
 	if err != nil {
 		return fmt.Errorf("--addr %q is not an address such as 127.0.0.1:2222", addr)
 	}

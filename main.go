@@ -85,7 +85,7 @@ func explain(err error) string {
 func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
 		if err := check(cmd, given); err != nil {
-			return &usageError{err}
+			return &usageError{fmt.Errorf("`%s`: %w", strings.TrimSuffix(cmd.UseLine(), " [flags]"), err)}
 		}
 		return nil
 	}

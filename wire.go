@@ -224,7 +224,11 @@ func openMail(ctx context.Context, flags config.Flags, draft *state.Draft) (err 
 		Undo: cfg.UI.UndoTime, Snooze: snoozeTimes(cfg), Opener: cfg.UI.Opener, Editor: cfg.UI.Editor,
 		Copy: screen.copy, Practice: b.practice(), Start: ui.Start{Draft: draft},
 	})
-	o := []tea.ProgramOption{tea.WithContext(ctx), tea.WithAltScreen(), tea.WithReportFocus(), tea.WithOutput(screen)}
+	o := []tea.ProgramOption{
+		tea.WithContext(ctx), tea.WithAltScreen(), tea.WithReportFocus(), tea.WithOutput(screen),
+		// ctx ends by the same signals; Bubble Tea's own handler would then send to a loop that is gone, for ever.
+		tea.WithoutSignalHandler(),
+	}
 	if cfg.UI.Mouse {
 		o = append(o, tea.WithMouseCellMotion())
 	}
