@@ -206,6 +206,7 @@ type stage struct {
 	t    *testing.T
 	app  *app
 	desk *desk
+	hold bool // what messages lead to is not run: it would wait
 }
 
 func newStage(t *testing.T, d *desk, width, height int) *stage {
@@ -233,7 +234,7 @@ func (s *stage) send(msg tea.Msg) {
 
 func (s *stage) run(cmd tea.Cmd) {
 	s.t.Helper()
-	if cmd == nil {
+	if cmd == nil || s.hold {
 		return
 	}
 	switch msg := cmd().(type) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -28,10 +29,11 @@ func TestSnooze(t *testing.T) {
 		sees string
 	}{
 		{"a number", []string{"2"}, mon(1, 8, 0), false, ""},
+		{"a number and enter", []string{"2", "enter"}, mon(1, 8, 0), false, ""},
 		{"the first line", []string{"enter"}, time.Date(2026, 11, 30, 18, 0, 0, 0, time.UTC), false, ""},
 		{"by moving", []string{"down", "down", "enter"}, mon(5, 9, 0), false, ""},
 		{"typed", []string{"fri 9", "enter"}, mon(4, 9, 0), false, ""},
-		{"typed with a number first", []string{"t", "backspace", "1", "enter"}, time.Time{}, false, ""},
+		{"typed, erased, a number", []string{"t", "backspace", "2", "enter"}, mon(1, 8, 0), false, ""},
 		{"nonsense", []string{"blah", "enter"}, time.Time{}, true, "try “fri 9”"},
 		{"past", []string{"today 9am", "enter"}, time.Time{}, true, ""},
 		{"no such hour", []string{"fri 25:00", "enter"}, time.Time{}, true, ""},
@@ -41,12 +43,13 @@ func TestSnooze(t *testing.T) {
 			d := newDesk()
 			s := newStage(t, d, 80, 24)
 			s.dialog(newSnooze([]state.ThreadID{"t1"}, "Nightly report", s.top()))
-			s.press(c.keys...)
+			if c.name == "a number" {
+				synctest.Test(t, func(*testing.T) { s.press(c.keys...) })
+			} else {
+				s.hold = true
+				s.press(c.keys...)
+			}
 			switch {
-			case c.name == "typed with a number first":
-				if len(d.changes) == 0 {
-					t.Error("1 in an empty field takes the first preset")
-				}
 			case c.want.IsZero() && len(d.changes) > 0:
 				t.Errorf("snoozed until %v", d.changes[0].Until)
 			case !c.want.IsZero() && (len(d.changes) != 1 || !d.changes[0].Until.Equal(c.want) || d.changes[0].Kind != state.ChangeSnooze):
@@ -60,6 +63,34 @@ func TestSnooze(t *testing.T) {
 			}
 			s.frame()
 		})
+	}
+}
+
+// A date may begin with the number of a preset.
+func TestSnoozeNumberThenDate(t *testing.T) {
+	d := newDesk()
+	s := newStage(t, d, 80, 24)
+	p := newSnooze([]state.ThreadID{"t1"}, "x", s.top()).(*timePicker)
+	s.dialog(p)
+	s.hold = true
+	s.press("2")
+	s.sees("takes number 2, unless you go on with a date")
+	s.press("4 dec 18:00")
+	s.hold = false
+	s.send(presetDueMsg{p, 1})
+	if len(d.changes) != 0 {
+		t.Fatal("the number was taken although a date was typed")
+	}
+	s.press("enter")
+	if len(d.changes) != 1 || !d.changes[0].Until.Equal(time.Date(2026, 12, 24, 18, 0, 0, 0, time.UTC)) {
+		t.Errorf("changes %v", d.changes)
+	}
+
+	s.dialog(newSnooze([]state.ThreadID{"t1"}, "x", s.top()))
+	s.hold = true
+	s.press("1", "esc")
+	if len(d.changes) != 1 {
+		t.Error("esc must stop a number that waits")
 	}
 }
 
@@ -83,7 +114,8 @@ func TestSnoozePresetThatHasPassed(t *testing.T) {
 	s := newStage(t, d, 80, 24)
 	s.dialog(newSnooze([]state.ThreadID{"t1"}, "x", s.top()))
 	d.now = d.now.Add(10 * time.Hour)
-	s.press("1")
+	s.hold = true
+	s.press("1", "enter")
 	if len(d.changes) != 0 {
 		t.Error("a time that has passed was taken")
 	}

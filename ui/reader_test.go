@@ -106,7 +106,7 @@ func TestReaderGoesOnAfterArchive(t *testing.T) {
 func TestReaderGoesOnAfterSnooze(t *testing.T) {
 	m := sampleMail()
 	s := startTest(t, m, 80, 24)
-	s.keys("enter", "b", "1")
+	s.keys("enter", "b", "1", "enter")
 	if got := m.took(); !strings.Contains(got, "snooze [t1]") {
 		t.Fatalf("got %q", got)
 	}

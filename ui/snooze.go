@@ -20,7 +20,18 @@ type timePicker struct {
 	sel         int
 	in          input
 	problem     string
+	lone        bool // the field holds nothing but the number of a preset, which is taken in a moment
+	gen         int  // of the number that is waited with
 	done        func(at time.Time, f *Frame) tea.Cmd
+}
+
+// pickDelay is how long a number waits: it may be the beginning of a date such as "24 dec".
+const pickDelay = 700 * time.Millisecond
+
+// presetDueMsg takes the preset whose number was typed, unless something else was typed since.
+type presetDueMsg struct {
+	picker *timePicker
+	gen    int
 }
 
 // newSnooze asks until when the threads are to be snoozed, and does it.
@@ -64,9 +75,15 @@ func whenOptions(o *Options) when.Options {
 }
 
 func (p *timePicker) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
-	if k, ok := msg.(tea.KeyMsg); ok {
-		if changed, _ := p.in.Key(k); changed {
-			p.problem = ""
+	switch msg := msg.(type) {
+	case tea.KeyMsg:
+		if changed, _ := p.in.Key(msg); changed {
+			p.problem, p.lone = "", false
+			p.gen++
+		}
+	case presetDueMsg:
+		if msg.picker == p && msg.gen == p.gen && p.lone && f.Focused {
+			return p, p.pick(p.presets[p.sel].Time, f)
 		}
 	}
 	return p, nil
@@ -79,13 +96,17 @@ func (p *timePicker) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 		if err != nil || p.in.String() != "" || n < 1 || n > len(p.presets) {
 			return p, nil, false
 		}
-		return p, p.pick(p.presets[n-1].Time, f), true
+		p.in.Set(f.Key)
+		p.sel, p.lone, p.problem = n-1, true, ""
+		p.gen++
+		due := presetDueMsg{p, p.gen}
+		return p, tea.Tick(pickDelay, func(time.Time) tea.Msg { return due }), true
 	case keymap.Down:
 		p.move(1)
 	case keymap.Up:
 		p.move(-1)
 	case keymap.Accept:
-		if p.in.String() == "" {
+		if p.in.String() == "" || p.lone {
 			if len(p.presets) == 0 {
 				return p, nil, true
 			}
@@ -111,9 +132,13 @@ func (p *timePicker) move(n int) {
 		return
 	}
 	if p.in.String() != "" {
+		lone := p.lone
 		p.in.Set("")
-		p.problem = ""
-		return
+		p.problem, p.lone = "", false
+		p.gen++
+		if !lone {
+			return
+		}
 	}
 	p.sel = (p.sel + n + len(p.presets)) % len(p.presets)
 }
@@ -132,7 +157,7 @@ func (p *timePicker) View(f *Frame) string {
 	inner := min(50, f.Width-4)
 	now := zoned(f)
 	times := min(20, inner/2)
-	typed := p.in.String() != ""
+	typed := p.in.String() != "" && !p.lone
 	var body []string
 	row := func(mark, label, at string, bold bool) {
 		w := inner - 4 - times - 1
@@ -168,6 +193,8 @@ func (p *timePicker) View(f *Frame) string {
 		body = append(body, wrapStyled(t.Danger, note, inner)...)
 	case note != "":
 		body = append(body, wrapStyled(t.Muted, note, inner)...)
+	case p.lone:
+		body = append(body, t.Muted.Render(cells.Fit("takes number "+p.in.String()+", unless you go on with a date", inner)))
 	case !typed:
 		body = append(body, t.Muted.Render(cells.Fit("or type a time: fri 9, tomorrow 14:30, in 2 hours", inner)))
 	default:
