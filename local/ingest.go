@@ -15,11 +15,11 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
+	"codeberg.org/teapost/teapost/internal/clean"
 	"codeberg.org/teapost/teapost/internal/mailparse"
 )
 
@@ -250,11 +250,11 @@ func saysUseHTML(plain string) bool {
 
 const snippetRunes = 200
 
-// snippet gives the beginning of a text in one line, without quoted text and control characters.
+// snippet gives the beginning of a text in one line, without quoted text, control characters and sequences.
 func snippet(text string) string {
 	var b strings.Builder
 	n := 0
-	for line := range strings.Lines(clip(text, 64<<10)) {
+	for line := range strings.Lines(clean.Text(clip(text, 64<<10))) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, ">") {
 			continue
@@ -268,14 +268,11 @@ func snippet(text string) string {
 				n++
 			}
 			for _, r := range field {
-				if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != 0x200d {
-					continue
+				if n >= snippetRunes {
+					return strings.TrimSpace(b.String())
 				}
 				b.WriteRune(r)
 				n++
-			}
-			if n >= snippetRunes {
-				return strings.TrimSpace(b.String())
 			}
 		}
 	}

@@ -787,7 +787,7 @@ func (m *Mail) rowOf(id ThreadID, t *api.Thread) (Row, map[string]bool) {
 			row.Unread = true
 		}
 		for _, a := range msg.Attachments {
-			if isInvite(a.ContentType) {
+			if isInvite(a) {
 				row.Invite = true
 			} else if !a.Inline {
 				row.Attachment = true
@@ -816,8 +816,9 @@ func (m *Mail) rowOf(id ThreadID, t *api.Thread) (Row, map[string]bool) {
 	return row, in
 }
 
-func isInvite(contentType string) bool {
-	return strings.HasPrefix(strings.ToLower(contentType), "text/calendar")
+func isInvite(a api.Attachment) bool {
+	kind := strings.ToLower(a.ContentType)
+	return strings.HasPrefix(kind, "text/calendar") || strings.HasPrefix(kind, "application/ics") || strings.HasSuffix(strings.ToLower(a.Filename), ".ics")
 }
 
 // ownSnoozeList fills the list of snoozed threads from what was snoozed here, for a server that has no such list.

@@ -27,6 +27,24 @@ func inviteOf(m *api.Message, zone *time.Location) (invite, bool) {
 	return invite{}, false
 }
 
+// inviteFrom is the invitation as the server has read it.
+func inviteFrom(e *api.CalendarEvent, zone *time.Location) invite {
+	in := invite{
+		Status: strings.ToUpper(clean.LineMax(e.Status, 40)), Summary: oneText(e.Summary), Place: oneText(e.Location), Guests: len(e.Attendees),
+	}
+	if e.Organizer != nil {
+		_, in.By = clean.Address(e.Organizer.Name, e.Organizer.Email)
+	}
+	start, end := e.Start.In(zone), e.End.In(zone)
+	if e.AllDay { // a day is a day, whatever the zone
+		start, end = e.Start.UTC(), e.End.UTC()
+	}
+	if !e.Start.IsZero() {
+		in.When = eventTime(start, end, e.AllDay)
+	}
+	return in
+}
+
 func isCalendar(a api.Attachment) bool {
 	kind, _, _ := strings.Cut(strings.ToLower(a.ContentType), ";")
 	return kind == "text/calendar" || kind == "application/ics" || strings.HasSuffix(strings.ToLower(a.Filename), ".ics")
@@ -118,8 +136,10 @@ func icsParam(params, name string) string {
 
 var icsEscapes = strings.NewReplacer(`\\`, `\`, `\n`, " ", `\N`, " ", `\,`, ",", `\;`, ";")
 
-func icsText(s string) string {
-	return strings.Join(strings.Fields(clean.LineMax(icsEscapes.Replace(s), 300)), " ")
+func icsText(s string) string { return oneText(icsEscapes.Replace(s)) }
+
+func oneText(s string) string {
+	return strings.Join(strings.Fields(clean.LineMax(s, 300)), " ")
 }
 
 func icsTime(value, params string, zone *time.Location) (t time.Time, allDay bool) {

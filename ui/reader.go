@@ -421,6 +421,8 @@ func (r *reader) content(m *api.Message, f *Frame) {
 	}
 	if in, ok := inviteOf(m, f.Options.zone()); ok {
 		r.invite(in, f)
+	} else if e := r.th.Event; e != nil && e.MessageID == m.ID {
+		r.invite(inviteFrom(e, f.Options.zone()), f)
 	}
 	if code := clean.LineMax(m.VerificationCode, 20); code != "" {
 		note(t.Accent, "Code: "+code)

@@ -134,7 +134,7 @@ func TestBuildInviteAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := parse(t, string(raw))
-	if m.CalendarMethod != "REPLY" || string(m.Calendar) != ics || strings.TrimSpace(m.Text) != "yes" || len(m.Attachments) != 0 {
+	if m.CalendarMethod != "REPLY" || string(m.Calendar) != ics || strings.TrimSpace(m.Text) != "yes" || len(m.Attachments) != 1 {
 		t.Errorf("%+v", m)
 	}
 }

@@ -22,6 +22,7 @@ func Parse(ctx context.Context, raw []byte, limits Limits) (*Message, error) {
 		return c.walker(ctx)
 	})
 	c := w.owner
+	c.attachInvite()
 	m := c.finish()
 	if m.Text == "" && m.HTML == "" && len(m.Attachments) == 0 && m.Calendar == nil && len(c.problems) > 0 {
 		m.Text = normalLines(decodeText(body[:min(len(body), limits.MaxTextBytes)], ""))
@@ -46,6 +47,7 @@ func OpenAttachment(raw []byte, index int) (Attachment, []byte, error) {
 		return c.walker(context.Background())
 	})
 	c := w.owner
+	c.attachInvite()
 	if c.found {
 		return c.msg.Attachments[index], c.data, nil
 	}
@@ -63,6 +65,7 @@ type collector struct {
 	problems []string
 	charset  string // of the first text part
 	icsName  bool   // Calendar comes from a file, which a text/calendar part replaces
+	invite   *part  // the first calendar part that is no file
 
 	inner getter // protected header fields of the signed part
 
@@ -145,6 +148,11 @@ func (c *collector) leaf(p *part) error {
 	case p.ctype.value == "text/calendar" && !attached:
 		c.calendar(p, false)
 		if name == "" || p.parent == "multipart/alternative" {
+			if c.invite == nil && len(p.data) <= c.limits.MaxTextBytes {
+				spare := *p
+				spare.data = bytes.Clone(p.data)
+				c.invite = &spare
+			}
 			return nil
 		}
 	case p.ctype.value == "text/calendar", p.ctype.value == "application/ics", strings.HasSuffix(strings.ToLower(name), ".ics"):
@@ -254,6 +262,23 @@ func (c *collector) calendar(p *part, file bool) {
 		c.msg.CalendarMethod = calendarMethod(c.msg.Calendar)
 	}
 	c.icsName = file
+}
+
+// attachInvite makes an attachment of an invitation that came without one as a file, so that it can be seen and saved.
+func (c *collector) attachInvite() {
+	if c.invite == nil {
+		return
+	}
+	for _, a := range c.msg.Attachments {
+		if a.ContentType == "text/calendar" || a.ContentType == "application/ics" || strings.HasSuffix(strings.ToLower(a.Filename), ".ics") {
+			return
+		}
+	}
+	name := c.invite.filename()
+	if name == "" {
+		name = "invite.ics"
+	}
+	_ = c.attach(c.invite, name) // it cannot fail
 }
 
 func calendarMethod(ics []byte) string {

@@ -240,7 +240,7 @@ func TestAttachmentNamesOfCases(t *testing.T) {
 
 func TestInviteOfCases(t *testing.T) {
 	m, _ := parseFile(t, "hostile/invite-escape.eml")
-	if m.CalendarMethod != "REQUEST" || !strings.Contains(string(m.Calendar), "SUMMARY:Plan") || len(m.Attachments) != 0 {
+	if m.CalendarMethod != "REQUEST" || !strings.Contains(string(m.Calendar), "SUMMARY:Plan") || len(m.Attachments) != 1 || m.Attachments[0].Filename != "invite.ics" {
 		t.Errorf("method %q, calendar %q, attachments %v", m.CalendarMethod, m.Calendar, m.Attachments)
 	}
 }
