@@ -492,6 +492,9 @@ func (r *reader) links(d *bodytext.Doc, f *Frame) {
 		if i < len(d.Links) && d.Links[i].Misleading {
 			row.text = cells.Blank(indent(f)) + t.Warn.Render(l.Text)
 		}
+		if i < len(d.Links) && d.Links[i].Openable {
+			row.text = t.Hyperlink(row.text, d.Links[i].URL)
+		}
 		r.rows = append(r.rows, row)
 	}
 }

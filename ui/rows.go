@@ -204,12 +204,7 @@ func rowMarks(t *Theme, r *state.Row, room, labelRoom int, on Style) (s string, 
 	return labels + t.Warn.With(on).Render(glyphs), width
 }
 
-// longDates reports whether a row's date needs the year.
-func longDates(rows []state.Row, now time.Time) bool {
-	for i := range rows {
-		if rows[i].Filled && len(when.Short(rows[i].At, now)) > dateShort {
-			return true
-		}
-	}
-	return false
+// longDate reports whether a date needs its year.
+func longDate(t, now time.Time) bool {
+	return !t.IsZero() && len(when.Short(t, now)) > dateShort
 }

@@ -70,7 +70,7 @@ type Theme struct {
 	Reverse                  Style // the caret, a chosen button
 }
 
-// palette is one set of colours: for 16, 256 and true colour.
+// swatch is one colour: for 16, 256 and true colour.
 type swatch struct {
 	c16  string
 	c256 int
@@ -213,6 +213,15 @@ func cube(r, g, b int) int {
 		}
 	}
 	return 16 + 36*level(r) + 6*level(g) + level(b)
+}
+
+// Hyperlink makes text a link of the terminal (OSC 8), where that may be expected to work. target is what clean.Link gave,
+// and is itself in sight.
+func (t *Theme) Hyperlink(text, target string) string {
+	if t.ASCII || t.colors == ColorsNone || t.colors == Colors16 {
+		return text
+	}
+	return "\x1b]8;;" + target + "\x1b\\" + text + "\x1b]8;;\x1b\\"
 }
 
 // Keep returns s when the theme draws beyond ASCII, else plain.

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"strings"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -27,6 +28,7 @@ type threads struct {
 	at       int // where the cursor was, for when its row goes
 	top      int
 	topID    state.ThreadID
+	oldest   time.Time // of all rows: the dates of old ones need a wider column
 	selected map[state.ThreadID]bool
 	anchor   state.ThreadID // the row from which a range is selected
 	muted    map[state.ThreadID]bool
@@ -146,8 +148,13 @@ func (s *threads) refresh(f *Frame) {
 // settle finds the cursor and the first row again in a new list.
 func (s *threads) settle() {
 	index := make(map[state.ThreadID]int, len(s.list.Rows))
+	s.oldest = time.Time{}
 	for i := range s.list.Rows {
-		index[s.list.Rows[i].ID] = i
+		r := &s.list.Rows[i]
+		index[r.ID] = i
+		if !r.At.IsZero() && (s.oldest.IsZero() || r.At.Before(s.oldest)) {
+			s.oldest = r.At
+		}
 	}
 	if len(s.list.Rows) == 0 {
 		s.at, s.top = 0, 0
@@ -422,7 +429,7 @@ func (s *threads) View(f *Frame) string {
 		return block(s.empty(f), f.Width, f.Height)
 	}
 	last := min(len(rows), s.top+f.Height)
-	long := longDates(rows[s.top:last], f.Now)
+	long := longDate(s.oldest, f.Now)
 	key := rowCacheKey{s.view, s.list.Rev, f.Width, long, f.Now.Unix() / 60, t, f.Focused}
 	if key != s.cacheKey {
 		clear(s.cache)
