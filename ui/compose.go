@@ -574,7 +574,7 @@ func (c *compose) later(f *Frame) {
 		c.send(f.Now, f)
 		return
 	}
-	f.Dialog(newTimePicker("Send this message", "sends it then", f, func(at time.Time, f *Frame) tea.Cmd {
+	f.Dialog(newTimePicker("Send this message at", "sends it then", "back to writing", f, func(at time.Time, f *Frame) tea.Cmd {
 		c.send(at, f)
 		return nil
 	}))

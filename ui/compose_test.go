@@ -559,3 +559,13 @@ func BenchmarkComposeKeyAt200kB(b *testing.B) {
 		_ = c.View(f)
 	}
 }
+
+func BenchmarkComposeView(b *testing.B) {
+	d := newDesk()
+	f := &Frame{Width: 80, Height: 20, Focused: true, Now: deskNow, Mail: d, Options: &Options{Mail: d}, Theme: NewTheme("", Colors256, false), asks: new([]tea.Msg)}
+	f.Keys, _ = keymap.New("", nil)
+	c := newCompose(replyDraft()).(*compose)
+	for b.Loop() {
+		_ = c.View(f)
+	}
+}

@@ -41,7 +41,7 @@ func (c *compose) Title(f *Frame) string {
 func saveWords(st state.DraftStatus, now time.Time) string {
 	switch st.State {
 	case state.SaveDirty:
-		return "saving…"
+		return "saving"
 	case state.SaveDisk:
 		return "draft saved here " + ago(st.At, now)
 	case state.SaveServer:

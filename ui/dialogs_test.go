@@ -207,20 +207,6 @@ func TestLabelsFrame(t *testing.T) {
 	s.press("space", "down", "enter")
 }
 
-func TestTextPrompt(t *testing.T) {
-	s := newStage(t, newDesk(), 80, 24)
-	got := ""
-	s.dialog(newTextPrompt("Name", "one", func(v string) tea.Cmd { got = v; return nil }))
-	s.press(" two")
-	s.paste("\nthree\n")
-	s.sees("Name", "one two three")
-	s.app.pasteUntil = time.Time{}
-	s.press("enter")
-	if got != "one two three" || len(s.app.dialogs) > 0 {
-		t.Errorf("got %q", got)
-	}
-}
-
 func TestTypedPath(t *testing.T) {
 	t.Setenv("HOME", "/home/ada")
 	for in, want := range map[string]string{

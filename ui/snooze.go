@@ -16,6 +16,7 @@ import (
 // timePicker is a dialog that asks for a time: one of the presets, or one that is typed.
 type timePicker struct {
 	title, verb string
+	leaves      string // what esc does
 	presets     []when.Preset
 	sel         int
 	in          input
@@ -44,7 +45,7 @@ func newSnooze(ids []state.ThreadID, subject string, f *Frame) Screen {
 		what = quoted(subject)
 	}
 	ids = append([]state.ThreadID(nil), ids...)
-	return newTimePicker("Snooze "+what+" until", "snoozes "+theSame(len(ids)), f, func(at time.Time, f *Frame) tea.Cmd {
+	return newTimePicker("Snooze "+what+" until", "snoozes "+theSame(len(ids)), "keeps "+theSame(len(ids)), f, func(at time.Time, f *Frame) tea.Cmd {
 		f.Mail.Do(ids, state.Change{Kind: state.ChangeSnooze, Until: at})
 		return nil
 	})
@@ -57,8 +58,8 @@ func theSame(n int) string {
 	return "it"
 }
 
-func newTimePicker(title, verb string, f *Frame, done func(at time.Time, f *Frame) tea.Cmd) *timePicker {
-	return &timePicker{title: title, verb: verb, presets: when.Presets(zoned(f), whenOptions(f.Options)), done: done}
+func newTimePicker(title, verb, leaves string, f *Frame, done func(at time.Time, f *Frame) tea.Cmd) *timePicker {
+	return &timePicker{title: title, verb: verb, leaves: leaves, presets: when.Presets(zoned(f), whenOptions(f.Options)), done: done}
 }
 
 // zoned is now in the person's own time zone.
@@ -200,7 +201,7 @@ func (p *timePicker) View(f *Frame) string {
 	default:
 		body = append(body, t.Muted.Render(cells.Fit(zoneName(now), inner)))
 	}
-	body = append(body, hint(t, "enter", p.verb)+t.Dot()+hint(t, "esc", "keeps it"))
+	body = append(body, hint(t, "enter", p.verb)+t.Dot()+hint(t, "esc", p.leaves))
 	return box(t, p.title, fitBody(body, f.Height-2), inner)
 }
 
