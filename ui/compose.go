@@ -595,50 +595,24 @@ func (c *compose) ready(f *Frame) bool {
 	if why == "" {
 		return true
 	}
-	c.fail(c.blame(why), why)
+	p, why := c.blame(why)
+	c.fail(p, why)
 	return false
 }
 
-// blame finds the field that a problem speaks of.
-func (c *compose) blame(why string) part {
-	w := strings.ToLower(why)
-	if c.texts[partTo].empty() && c.texts[partCc].empty() && c.texts[partBcc].empty() {
-		return partTo
-	}
-	has := func(words ...string) bool {
-		for _, x := range words {
-			if strings.Contains(w, x) {
-				return true
-			}
-		}
-		return false
-	}
-	switch {
-	case has("attach", "file", " mb", "too large") && len(c.draft.Files) > 0:
-		return partFiles
-	case has("subject"):
-		return partSubject
-	case has("bcc") && !c.texts[partBcc].empty():
-		return partBcc
-	case has("cc") && !c.texts[partCc].empty():
-		return partCc
-	case has("from", "sender"):
-		return partFrom
-	case has("text", "body"):
-		return partBody
-	}
-	for _, p := range []part{partTo, partCc, partBcc} {
-		for _, r := range addressParts(c.texts[p].text()) {
-			a := strings.ToLower(strings.TrimSpace(c.texts[p].text()[r[0]:r[1]]))
-			if i := strings.LastIndexByte(a, '<'); i >= 0 {
-				a = strings.Trim(a[i:], "<>")
-			}
-			if a != "" && strings.Contains(w, a) {
-				return p
+// blame finds the field that a problem speaks of: it is named at the beginning. The rest is returned with it.
+func (c *compose) blame(why string) (part, string) {
+	if name, rest, ok := strings.Cut(why, ": "); ok {
+		for p, n := range map[part]string{partFrom: "From", partTo: "To", partCc: "Cc", partBcc: "Bcc", partSubject: "Subject"} {
+			if name == n {
+				return p, rest
 			}
 		}
 	}
-	return partTo
+	if len(c.draft.Files) > 0 && strings.Contains(strings.ToLower(why), "attachment") {
+		return partFiles, why
+	}
+	return partTo, why
 }
 
 func (c *compose) fail(p part, why string) {
