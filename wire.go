@@ -222,7 +222,7 @@ func openMail(ctx context.Context, flags config.Flags, draft *state.Draft) (err 
 		Mail: mail, Keys: keys, Theme: cfg.UI.Theme, Colors: colors(), ASCII: cfg.UI.ASCII, Mouse: cfg.UI.Mouse,
 		Account: accountTitle(cfg, mail), Version: version, Sample: b.sample, DownloadDir: downloadDir(),
 		Undo: cfg.UI.UndoTime, Snooze: snoozeTimes(cfg), Opener: cfg.UI.Opener, Editor: cfg.UI.Editor,
-		Copy: screen.copy, Practice: b.practice(), Start: ui.Start{Draft: draft},
+		Copy: screen.copy, Query: screen.query, Practice: b.practice(), Start: ui.Start{Draft: draft},
 	})
 	o := []tea.ProgramOption{
 		tea.WithContext(ctx), tea.WithAltScreen(), tea.WithReportFocus(), tea.WithOutput(screen),
@@ -289,7 +289,12 @@ func colors() ui.Colors {
 }
 
 func keysError(cfg *config.Config, err error) error {
-	if where := cfg.Where("keys"); where != "" {
+	path := []string{"keys", "preset"}
+	var one *keymap.Error
+	if errors.As(err, &one) && one.Context != "" {
+		path = []string{"keys", one.Context, one.Action}
+	}
+	if where := cfg.Where(path...); where != "" {
 		return fmt.Errorf("%s: %w", where, err)
 	}
 	return err
@@ -319,6 +324,12 @@ func (w *screenWriter) copy(text string) error {
 		seq = "\x1bPtmux;" + strings.ReplaceAll(seq, "\x1b", "\x1b\x1b") + "\x1b\\"
 	}
 	_, err := io.WriteString(w, seq)
+	return err
+}
+
+// query asks the terminal something; the answer comes among the keys.
+func (w *screenWriter) query(sequence string) error {
+	_, err := io.WriteString(w, sequence)
 	return err
 }
 

@@ -51,6 +51,7 @@ type app struct {
 	status     state.Status
 	flash      flash
 	hello      flash
+	background background
 
 	tick     int       // number of the newest tick
 	tickAt   time.Time // when it comes; zero: none is on its way
@@ -98,7 +99,7 @@ func (a *app) Init() tea.Cmd {
 	} else if n := a.o.Mail.Recovered(); len(n) > 0 {
 		a.dialogs = append(a.dialogs, newRecovered(n))
 	}
-	cmds = append(cmds, a.tickCmd())
+	cmds = append(cmds, a.askCmd(), a.tickCmd())
 	return tea.Batch(cmds...)
 }
 
@@ -401,6 +402,17 @@ func (a *app) gone(ids []state.ThreadID) tea.Cmd {
 
 // keys handles what was typed or pasted. Letters that were read together come as one message.
 func (a *app) keys(k tea.KeyMsg) tea.Cmd {
+	if taken, known, dark := a.background.take(k, a.now); taken {
+		if known {
+			choice := "light"
+			if dark {
+				choice = "dark"
+			}
+			a.theme = NewTheme(choice, a.o.Colors, a.o.ASCII)
+			return a.everyone(tea.WindowSizeMsg{Width: a.at.width, Height: a.at.height})
+		}
+		return nil
+	}
 	if a.now.Sub(a.focusSent) >= focusEvery {
 		a.focusSent = a.now
 		a.o.Mail.SetFocus(true)

@@ -34,6 +34,9 @@ type Options struct {
 	Editor []string // the same for writing; empty: ctrl+o says what to set
 	// Copy puts text on the clipboard; it runs off the loop. nil: copying says that it cannot.
 	Copy func(text string) error
+	// Query writes a question to the terminal between two frames; it runs off the loop. nil: the terminal is not asked for
+	// its background.
+	Query func(sequence string) error
 	// Practice makes the network bad, or good again; nil: there is none to practise with.
 	Practice func(on bool)
 

@@ -103,6 +103,9 @@ func rgbCodes(hex string) string {
 
 // NewTheme makes a theme. choice is "dark", "light" or "auto", which reads well on either.
 func NewTheme(choice string, colors Colors, ascii bool) *Theme {
+	if choice == "" {
+		choice = "auto"
+	}
 	t := &Theme{ASCII: ascii, colors: colors, choice: choice, labeled: map[string]Style{}}
 	var muted, faint, accent, danger, warn, good, cursor, dim swatch
 	switch choice {

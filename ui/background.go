@@ -1,0 +1,96 @@
+package ui
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
+
+// The terminal is asked for its background once, without waiting: what it answers comes among the keys. Where none
+// answers the theme that reads well on either stays.
+
+const (
+	askBackground = "\x1b]11;?\x07"
+	answerWithin  = 10 * time.Second
+	answerGap     = 300 * time.Millisecond // between the parts of an answer on a slow line
+	maxAnswer     = 40
+)
+
+// background waits for the terminal's answer.
+type background struct {
+	until time.Time // of waiting for the answer; zero: nobody asked, or it has come
+	next  time.Time // of waiting for the next part of one that has begun; zero: none has
+	text  string
+}
+
+// askCmd asks the terminal. A person who chose a theme is not second-guessed.
+func (a *app) askCmd() tea.Cmd {
+	query := a.o.Query
+	if query == nil || a.o.Theme != "" && a.o.Theme != "auto" || a.o.Colors == ColorsNone || a.o.Colors == Colors16 {
+		return nil
+	}
+	a.background.until = a.now.Add(answerWithin)
+	return func() tea.Msg {
+		// A terminal that cannot be asked is one that does not answer.
+		_ = query(askBackground)
+		return nil
+	}
+}
+
+// take looks whether a key is a part of the answer and keeps it from being an action; dark is told once it is complete.
+func (b *background) take(k tea.KeyMsg, now time.Time) (taken, known, dark bool) {
+	if b.until.IsZero() || now.After(b.until) || k.Paste {
+		return false, false, false
+	}
+	text := string(k.Runes)
+	if b.next.IsZero() || now.After(b.next) {
+		b.text = ""
+		switch {
+		case k.Type == tea.KeyRunes && k.Alt && text == "]":
+		case k.Type == tea.KeyRunes && !k.Alt && strings.HasPrefix(text, "]11;"):
+			b.text = text[1:] // the escape before it came alone
+		default:
+			return false, false, false
+		}
+		b.next = now.Add(answerGap)
+		return true, false, false
+	}
+	switch {
+	case k.Type == tea.KeyRunes && !k.Alt && len(b.text)+len(text) <= maxAnswer:
+		b.text += text
+		b.next = now.Add(answerGap)
+		return true, false, false
+	case k.Type == tea.KeyCtrlG, k.Type == tea.KeyRunes && k.Alt && text == `\`:
+		dark, known = parseBackground(b.text)
+		*b = background{}
+		return true, known, dark
+	}
+	*b = background{}
+	return false, false, false
+}
+
+// parseBackground reads "11;rgb:1e1e/1e1e/2e2e".
+func parseBackground(s string) (dark, ok bool) {
+	rest, ok := strings.CutPrefix(s, "11;rgb:")
+	if !ok {
+		return false, false
+	}
+	parts := strings.Split(rest, "/")
+	if len(parts) != 3 {
+		return false, false
+	}
+	light := 0.0
+	for i, weight := range []float64{0.299, 0.587, 0.114} {
+		if len(parts[i]) < 1 || len(parts[i]) > 4 {
+			return false, false
+		}
+		n, err := strconv.ParseUint(parts[i], 16, 32)
+		if err != nil {
+			return false, false
+		}
+		light += weight * float64(n) / float64(uint64(1)<<(4*len(parts[i]))-1)
+	}
+	return light < 0.5, true
+}
