@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -12,8 +13,8 @@ import (
 	"time"
 )
 
-// Priority says who waits for a job. A job that waits long enough overtakes newer
-// ones of a higher priority, so that none waits for ever.
+// Priority says who waits for a job. Of four slots in a row that become free at least one
+// goes to the job that has waited longest, whatever its priority, so that none waits for ever.
 type Priority int
 
 // The priorities, lowest first.
@@ -24,13 +25,8 @@ const (
 )
 
 const (
-	defaultSlots     = 6
-	minSlots         = 2
 	defaultUnread    = 64
-	agingStep        = 3 * time.Second // waiting this long is worth one priority
-	slowPause        = time.Second     // at most one step down in this time
-	growPause        = 5 * time.Second // one step up
-	coalesceBacklog  = 1024            // undelivered events from which progress keeps the latest only
+	coalesceBacklog  = 1024 // undelivered events from which progress keeps the latest only
 	maxTrackedWrites = 10_000
 )
 
@@ -38,7 +34,7 @@ const (
 type Job struct {
 	ID       string // the call's id; made when empty
 	Op       string // shown in events and finals; empty: the operation that runs
-	Group    string // cancelled together by CancelGroup
+	Group    string // cancelled together by CancelGroup; empty: in no group
 	Priority Priority
 	// Key names a read. Reads with the same key that are in flight at the same time
 	// are one call, whose value all of them get: treat it as shared. Ignored for writes.
@@ -47,7 +43,8 @@ type Job struct {
 	// A read never joins one that began before a local write to one of its resources ended.
 	Resources []string
 	Write     bool
-	// Run makes exactly one call on c with ctx and returns its result.
+	// Run makes one call on c with ctx and returns its result. A second call may follow
+	// the first, but not run beside it.
 	Run func(ctx context.Context, c *Client) (any, error)
 	// Done, which may be nil, is called exactly once, on a goroutine of the runner that
 	// delivers all finals in turn: it must return quickly and must not call Close or Drain.
@@ -58,17 +55,21 @@ type Job struct {
 type Final struct {
 	Call     string
 	Op       string
-	Value    any   // what Run returned; nil after a cancellation in the queue
-	Err      error // matches ErrCancelled when the job was cancelled
-	Attempts int   // requests that were begun; 0: certainly none
-	Joined   bool  // the answer came from another caller's call
-	Began    time.Time
+	Value    any       // what Run returned; nil after a cancellation in the queue
+	Err      error     // matches ErrCancelled when the job was cancelled
+	Attempts int       // requests that were begun, by all calls of Run; 0: certainly none
+	Joined   bool      // the answer came from another caller's call
+	Began    time.Time // when it had its first slot; zero: never
 	Ended    time.Time
 }
 
 // AsyncOptions tunes an Async. The zero value is fine.
 type AsyncOptions struct {
-	Slots int // calls that run at once; 0: 6, at least 2
+	// Slots is the most calls that run at once; 0: 16, at least 2. How many do at a moment
+	// follows the server, see Async.
+	Slots int
+	// StartSlots is how many calls run at once at first; 0: 6. It lies between 2 and Slots.
+	StartSlots int
 	// Observer hears every event of every job, in order for each job, from one goroutine:
 	// Queued first, exactly one final phase last. nil: the client's observer.
 	// When it lags far behind, only the latest progress of each job is kept.
@@ -80,24 +81,37 @@ type AsyncOptions struct {
 
 // Async runs jobs on a bounded number of slots. A job that waits before its next
 // attempt holds none. All methods but Close and Drain return at once.
+//
+// The number of slots adapts. It begins at StartSlots. While jobs queue and the server
+// answers as fast as it usually does, or within 100 ms, each round of answers adds one, up to
+// Slots. A 429, a 408, a 504 or an attempt that times out halves it, at most once a second and
+// never below 2; what began before the last fall does not count again. For 5 seconds after a
+// fall it does not grow; then every 5 seconds give one back until it is at StartSlots again.
+//
+// One slot is kept for Person jobs: others use at most one less than there are. When
+// no Person job runs, one begins even while the number of slots is falling and the rest are
+// still in use. There are never more than Slots calls at once.
+//
+// What is kept in memory is a few hundred bytes for each unfinished job, at most three
+// undelivered events for each besides 1024 more, and the finals that Done has not taken. Background
+// jobs do not begin while MaxUnreadFinals of those are on their way, or while 64
+// calls are waiting for their next attempt.
 type Async struct {
 	client   *Client
-	slots    int
 	unreads  int
 	observer func(Event)
 
-	mu       sync.Mutex
-	closed   bool
-	jobs     map[string]*waiter // unfinished, by call id
-	flights  map[*flight]struct{}
-	byKey    map[string]*flight
-	queues   [Person + 1][]*flight // each ordered by since; a flight no longer queued is skipped
-	queued   int
-	limit    int // slots in use now, fewer after a 429
-	used     int
-	others   int // of used: held for anything but Person
-	lastSlow time.Time
-	lastGrow time.Time
+	mu      sync.Mutex
+	closed  bool
+	jobs    map[string]*waiter // unfinished, by call id
+	flights map[*flight]struct{}
+	byKey   map[string]*flight
+	queue   flightQueue
+	limiter limiter
+	used    int    // slots that are held
+	others  int    // of used: held for anything but Person
+	paused  int    // flights between two attempts
+	order   uint64 // counts flights
 
 	seq       uint64 // counts begun reads and written resources
 	lastWrite map[string]uint64
@@ -125,7 +139,8 @@ type flight struct {
 	waiters []*waiter
 	prio    Priority
 	state   flightState
-	since   time.Time // when it was queued first
+	order   uint64 // its place among all, by when it was submitted
+	place   int    // in its heap
 	grant   chan struct{}
 	holds   bool
 	person  bool // the slot it holds counts as a person's
@@ -133,8 +148,11 @@ type flight struct {
 	cancel  context.CancelCauseFunc
 	began   uint64
 	beganAt time.Time
-	last    Event // the latest, final ones too
-	dropped bool  // cancelled: nobody may join
+
+	attempts  int       // of all calls that Run made
+	attemptAt time.Time // when the latest began
+	last      Event     // the latest, final ones too
+	dropped   bool      // cancelled: nobody may join
 }
 
 // waiter is one job.
@@ -158,9 +176,11 @@ type delivery struct {
 
 // NewAsync makes a runner. It starts no goroutine until there is something to do.
 func NewAsync(c *Client, o AsyncOptions) *Async {
+	most := max(minSlots, cmp.Or(max(0, o.Slots), defaultSlots))
+	start := min(most, max(minSlots, cmp.Or(max(0, o.StartSlots), defaultStart)))
 	a := &Async{
 		client:    c,
-		slots:     max(minSlots, cmp.Or(max(0, o.Slots), defaultSlots)),
+		limiter:   newLimiter(start, most),
 		unreads:   cmp.Or(max(0, o.MaxUnreadFinals), defaultUnread),
 		observer:  o.Observer,
 		jobs:      make(map[string]*waiter),
@@ -171,7 +191,6 @@ func NewAsync(c *Client, o AsyncOptions) *Async {
 	if a.observer == nil {
 		a.observer = c.core.observer
 	}
-	a.limit = a.slots
 	return a
 }
 
@@ -201,12 +220,13 @@ func (a *Async) Submit(job Job) (string, error) {
 	f := a.byKey[job.Key]
 	if job.Write || job.Key == "" || f == nil || !a.joinable(f, job.Resources) {
 		ctx, cancel := context.WithCancelCause(context.Background())
-		f = &flight{job: job, prio: job.Priority, since: time.Now(), ctx: ctx, cancel: cancel}
+		a.order++
+		f = &flight{job: job, prio: job.Priority, order: a.order, ctx: ctx, cancel: cancel}
 		a.flights[f] = struct{}{}
 		if !job.Write && job.Key != "" {
 			a.byKey[job.Key] = f
 		}
-		a.enqueue(f, flightQueued)
+		a.queue.add(f)
 	} else {
 		w.joined = true
 	}
@@ -214,7 +234,7 @@ func (a *Async) Submit(job Job) (string, error) {
 	f.waiters = append(f.waiters, w)
 	a.push(w, Event{Phase: Queued, At: time.Now()}, nil)
 	if w.joined {
-		if f.state != flightQueued && f.last.Phase != 0 {
+		if f.state != flightQueued && f.last.Phase != 0 && !f.last.Phase.Final() {
 			a.push(w, f.last, nil)
 		}
 		a.reprioritize(f)
@@ -246,8 +266,12 @@ func (a *Async) Cancel(callID string) bool {
 	return true
 }
 
-// CancelGroup cancels every unfinished job of a group and returns their number.
+// CancelGroup cancels every unfinished job of a group and returns their number. The
+// others that share a joined call go on.
 func (a *Async) CancelGroup(group string) int {
+	if group == "" {
+		return 0
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n := 0
@@ -261,7 +285,8 @@ func (a *Async) CancelGroup(group string) int {
 	return n
 }
 
-// Reprioritize changes what a job is worth from its next wait for a slot on.
+// Reprioritize changes what a job is worth from its next wait for a slot on. A slot that
+// it holds keeps counting as what it was given for.
 func (a *Async) Reprioritize(callID string, p Priority) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -309,13 +334,11 @@ type AsyncStats struct {
 func (a *Async) Stats() AsyncStats {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := AsyncStats{Queued: a.queued, Running: a.used, Slots: a.limit, MaxSlots: a.slots, Unread: a.unread}
-	for f := range a.flights {
-		if f.state == flightPaused {
-			s.Waiting++
-		}
+	a.limiter.heal(time.Now())
+	return AsyncStats{
+		Queued: a.queue.n, Running: a.used, Waiting: a.paused,
+		Slots: a.limiter.limit, MaxSlots: a.limiter.most, Unread: a.unread,
 	}
-	return s
 }
 
 // PanicError is a panic in a job's Run.
@@ -368,24 +391,20 @@ func (a *Async) joinable(f *flight, resources []string) bool {
 	return true
 }
 
-// enqueue puts f among those that want a slot, oldest first.
-func (a *Async) enqueue(f *flight, state flightState) {
+// setState moves a flight from one state to the next and keeps the books on it.
+func (a *Async) setState(f *flight, state flightState) {
+	switch f.state {
+	case flightQueued, flightResuming:
+		a.queue.remove(f)
+	case flightPaused:
+		a.paused--
+	}
 	f.state = state
-	a.queued++
-	q := a.queues[f.prio]
-	i, _ := slices.BinarySearchFunc(q, f.since, func(other *flight, since time.Time) int {
-		if c := other.since.Compare(since); c != 0 {
-			return c
-		}
-		return -1 // behind those of the same moment
-	})
-	a.queues[f.prio] = slices.Insert(q, i, f)
-}
-
-func (a *Async) dequeue(f *flight) {
-	if i := slices.Index(a.queues[f.prio], f); i >= 0 {
-		a.queues[f.prio] = slices.Delete(a.queues[f.prio], i, i+1)
-		a.queued--
+	switch state {
+	case flightQueued, flightResuming:
+		a.queue.add(f)
+	case flightPaused:
+		a.paused++
 	}
 }
 
@@ -398,9 +417,9 @@ func (a *Async) reprioritize(f *flight) {
 		return
 	}
 	if f.state == flightQueued || f.state == flightResuming {
-		a.dequeue(f)
+		a.queue.remove(f)
 		f.prio = prio
-		a.enqueue(f, f.state)
+		a.queue.add(f)
 		return
 	}
 	f.prio = prio
@@ -409,23 +428,19 @@ func (a *Async) reprioritize(f *flight) {
 // schedule hands out free slots.
 func (a *Async) schedule() {
 	now := time.Now()
-	for a.limit < a.slots && now.Sub(a.lastGrow) >= growPause {
-		a.limit++
-		a.lastGrow = a.lastGrow.Add(growPause)
-	}
-	for a.used < a.limit {
+	a.limiter.heal(now)
+	for a.queue.n > 0 {
 		f := a.next()
 		if f == nil {
 			return
 		}
-		a.dequeue(f)
 		f.holds, f.person = true, f.prio == Person
 		a.used++
 		if !f.person {
 			a.others++
 		}
 		resumed := f.state == flightResuming
-		f.state = flightRunning
+		a.setState(f, flightRunning)
 		if resumed {
 			close(f.grant)
 			continue
@@ -436,23 +451,16 @@ func (a *Async) schedule() {
 	}
 }
 
-// next picks who gets the next slot: the oldest, each priority counting as a head start.
+// next picks who gets the next slot; nil: nobody.
 func (a *Async) next() *flight {
-	var best *flight
-	var bestAt time.Time
-	for prio := Person; prio >= Background; prio-- {
-		if len(a.queues[prio]) == 0 || prio != Person && a.others >= a.limit-1 {
-			continue
-		}
-		f := a.queues[prio][0]
-		if prio == Background && f.state == flightQueued && a.unread >= a.unreads {
-			continue
-		}
-		if at := f.since.Add(-time.Duration(prio) * agingStep); best == nil || at.Before(bestAt) {
-			best, bestAt = f, at
-		}
+	free := a.used < a.limiter.limit
+	if !free && a.used > a.others {
+		return nil
 	}
-	return best
+	// Without a person's call one may begin although the slots have become fewer. That
+	// makes no more than there may be, for the others left one when they began.
+	onlyPerson := !free || a.others >= a.limiter.limit-1
+	return a.queue.next(onlyPerson, a.unread < a.unreads && a.paused < maxPaused)
 }
 
 func (a *Async) release(f *flight) {
@@ -491,8 +499,17 @@ func (a *Async) event(f *flight, ev Event) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f.last = ev
-	if ev.Phase == Failed && ev.Status == 429 {
-		a.slowDown(ev.At)
+	switch ev.Phase {
+	case Started:
+		f.attempts++
+		f.attemptAt = ev.At
+	case Done:
+		busy := a.queue.n > 0 && (a.used >= a.limiter.limit || a.others >= a.limiter.limit-1)
+		a.limiter.answered(ev.At, ev.At.Sub(f.attemptAt), busy)
+	case Failed:
+		if overloaded(ev) {
+			a.limiter.overloaded(ev.At, f.attemptAt)
+		}
 	}
 	if ev.Phase.Final() {
 		return // the runner makes its own, one for each job
@@ -502,19 +519,20 @@ func (a *Async) event(f *flight, ev Event) {
 	}
 }
 
-func (a *Async) slowDown(now time.Time) {
-	if now.Sub(a.lastSlow) < slowPause {
-		return
+// overloaded reports whether a failed attempt says that the server has too much to do.
+func overloaded(ev Event) bool {
+	switch ev.Status {
+	case http.StatusTooManyRequests, http.StatusRequestTimeout, http.StatusGatewayTimeout:
+		return true
 	}
-	a.limit = max(minSlots, a.limit/2)
-	a.lastSlow, a.lastGrow = now, now
+	return ev.Status == 0 && ev.Cause == causeTimeout
 }
 
 // yield gives a flight's slot back for the time of a wait. It takes a.mu itself.
 func (a *Async) yield(f *flight) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	f.state = flightPaused
+	a.setState(f, flightPaused)
 	a.release(f)
 	a.schedule()
 }
@@ -523,7 +541,7 @@ func (a *Async) yield(f *flight) {
 func (a *Async) regain(ctx context.Context, f *flight) error {
 	a.mu.Lock()
 	f.grant = make(chan struct{})
-	a.enqueue(f, flightResuming)
+	a.setState(f, flightResuming)
 	a.schedule()
 	a.mu.Unlock()
 	select {
@@ -531,8 +549,7 @@ func (a *Async) regain(ctx context.Context, f *flight) error {
 	case <-ctx.Done():
 		a.mu.Lock()
 		if f.state == flightResuming {
-			a.dequeue(f)
-			f.state = flightPaused
+			a.setState(f, flightPaused)
 		}
 		a.mu.Unlock()
 	}
@@ -562,7 +579,7 @@ func (a *Async) finish(f *flight, value any, err error) {
 }
 
 func (a *Async) over(f *flight) {
-	f.state = flightOver
+	a.setState(f, flightOver)
 	delete(a.flights, f)
 	a.dropKey(f)
 }
@@ -588,8 +605,8 @@ func (a *Async) cancelWaiter(w *waiter) {
 	a.end(w, nil, &NetworkError{
 		Op:        cmp.Or(w.op, f.last.Op),
 		Cancelled: true,
-		Attempts:  f.last.Attempt,
-		NotSent:   f.state == flightQueued,
+		Attempts:  f.attempts,
+		NotSent:   f.attempts == 0,
 		Cause:     f.last.Cause,
 		Err:       context.Canceled,
 	})
@@ -597,7 +614,6 @@ func (a *Async) cancelWaiter(w *waiter) {
 		a.reprioritize(f)
 		return
 	}
-	a.dequeue(f)
 	a.over(f)
 	f.cancel(context.Canceled)
 }
@@ -622,7 +638,7 @@ func (a *Async) end(w *waiter, value any, err error) {
 	a.unread++
 	a.push(w, ev, &Final{
 		Call: w.id, Op: cmp.Or(w.op, ev.Op), Value: value, Err: err,
-		Attempts: f.last.Attempt, Joined: w.joined, Began: f.beganAt, Ended: ev.At,
+		Attempts: f.attempts, Joined: w.joined, Began: f.beganAt, Ended: ev.At,
 	})
 }
 

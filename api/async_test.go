@@ -384,6 +384,10 @@ func TestAsyncCancelGroup(t *testing.T) {
 		if n := a.CancelGroup("none"); n != 0 {
 			t.Errorf("cancelled %d", n)
 		}
+		submit(t, a, w.get("without", "t", Visible))
+		if n := a.CancelGroup(""); n != 0 {
+			t.Errorf("cancelled %d that are in no group", n)
+		}
 		drain(t, a)
 		for i := range 6 {
 			if f := w.final(t, fmt.Sprint(i)); (f.Err != nil) != (i%2 == 0) {
@@ -589,11 +593,8 @@ func TestAsyncSlowsDown(t *testing.T) {
 				return reply(429, ""), nil
 			}
 			return reply(200, threadAnswer), nil
-		}), AsyncOptions{Slots: 8})
-		slots := func() int {
-			a.CancelGroup("") // lets the runner look at its clock
-			return a.Stats().Slots
-		}
+		}), AsyncOptions{Slots: 8, StartSlots: 8})
+		slots := func() int { return a.Stats().Slots }
 		burst := func(n int) {
 			for range n {
 				submit(t, a, w.get("", "t", Visible))

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
@@ -58,6 +59,7 @@ type hook struct {
 	emit   func(Event)
 	yield  func()
 	regain func(context.Context) error
+	busy   atomic.Bool // one call at a time can take part
 }
 
 type hookKey struct{}
@@ -205,7 +207,11 @@ func (c *core) run(ctx context.Context, rq call, early error, options []CallOpti
 		limit = 1 + min(retries, 1<<20)
 	}
 	h := hookFrom(ctx)
+	if h != nil && !h.busy.CompareAndSwap(false, true) {
+		h = nil
+	}
 	if h != nil {
+		defer h.busy.Store(false)
 		cfg.id = h.id
 	}
 	if cfg.id == "" {

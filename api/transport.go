@@ -17,6 +17,8 @@ import (
 
 const maxAnswerBytes = 64 << 20 // after decompression
 
+const causeTimeout = "timeout" // of an attempt that took too long
+
 var (
 	errProxy      = errors.New("the proxy address in the environment is not a URL")
 	errShortBody  = errors.New("the answer ended early")
@@ -199,7 +201,7 @@ func networkError(caller, try context.Context, err error) *NetworkError {
 	case caller.Err() != nil:
 		return &NetworkError{Cancelled: true, Err: context.Cause(caller)}
 	case try.Err() != nil:
-		return &NetworkError{Timeout: true, Cause: "timeout", Err: err}
+		return &NetworkError{Timeout: true, Cause: causeTimeout, Err: err}
 	}
 	return &NetworkError{Cause: networkCause(err), NotSent: neverSent(err), Err: err}
 }
