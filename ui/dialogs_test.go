@@ -424,6 +424,9 @@ func TestOutboxWords(t *testing.T) {
 			t.Errorf("%s has no story: %q", e.ID, s)
 		}
 	}
+	if got := entryWords(state.Entry{State: state.EntryCancelled, TakingBack: true}, deskNow); got != "taken back" {
+		t.Errorf("after it was taken back: %q", got)
+	}
 	if got := entryStory(state.Entry{State: state.EntrySent, TestMode: true}, deskNow); !strings.Contains(got, "did not leave this machine") {
 		t.Errorf("test mode: %q", got)
 	}

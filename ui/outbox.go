@@ -196,7 +196,7 @@ func (o *outbox) do(a keymap.Action, e state.Entry, f *Frame) bool {
 		}
 		o.askAsNew(e, f)
 	case keymap.Undo:
-		if !e.CanTakeBack || e.TakingBack {
+		if !e.CanTakeBack || takingBack(e) {
 			return false
 		}
 		f.Mail.TakeBack(e.ID)
@@ -207,6 +207,11 @@ func (o *outbox) do(a keymap.Action, e state.Entry, f *Frame) bool {
 // settled reports that nothing more happens to the entry by itself.
 func settled(e state.Entry) bool {
 	return e.State == state.EntrySent || e.State == state.EntryCancelled || e.State == state.EntryAccepted
+}
+
+// takingBack reports that it was asked to come back and the answer is open.
+func takingBack(e state.Entry) bool {
+	return e.TakingBack && e.State != state.EntrySent && e.State != state.EntryCancelled && e.State != state.EntryFailed
 }
 
 // done says why there is nothing to do.
@@ -262,7 +267,7 @@ func entryGlyph(t *Theme, e state.Entry) string {
 
 // entryWords says in a few words where an entry stands.
 func entryWords(e state.Entry, now time.Time) string {
-	if e.TakingBack {
+	if takingBack(e) {
 		return "taking it back"
 	}
 	switch e.Ask {
@@ -326,7 +331,7 @@ func entryStory(e state.Entry, now time.Time) string {
 	if why != "" {
 		because = ": " + why
 	}
-	if e.TakingBack {
+	if takingBack(e) {
 		return "It is being taken back; the server has not answered yet."
 	}
 	switch e.Ask {
@@ -393,7 +398,7 @@ func (o *outbox) choices(e state.Entry, f *Frame) string {
 			out = append(out, hint(f.Theme, k, words))
 		}
 	}
-	if e.CanTakeBack && !e.TakingBack {
+	if e.CanTakeBack && !takingBack(e) {
 		add(keymap.Undo, "takes it back")
 	}
 	if e.CanSend {
@@ -577,7 +582,7 @@ func (o *outbox) Hints(f *Frame) []keymap.Action {
 	var out []keymap.Action
 	if list := f.Mail.Outbox(); len(list) > 0 {
 		e := list[o.cursor(list)]
-		if e.CanTakeBack && !e.TakingBack {
+		if e.CanTakeBack && !takingBack(e) {
 			out = append(out, keymap.Undo)
 		}
 		if e.CanSend {
