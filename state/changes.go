@@ -201,13 +201,21 @@ func (m *Mail) enqueue(cs []*change) {
 	m.listsChanged()
 }
 
-func (m *Mail) saveChange(c *change) {
+func (m *Mail) saveChange(c *change) { m.saveChangeThen(c, nil) }
+
+// saveChangeThen writes a change and has then, if any, run by the loop when it is on the disk or could not be.
+func (m *Mail) saveChangeThen(c *change, then func(error)) {
 	c.Rev++
 	doc, rev, id := marshal(c), c.Rev, c.ID
 	m.state.write(func(tx *sql.Tx) error {
 		_, err := tx.Exec("UPDATE change SET rev = ?, doc = ? WHERE id = ?", rev, doc, id)
 		return err
-	}, m.logWrite("change"))
+	}, func(err error) {
+		m.logWrite("change")(err)
+		if then != nil {
+			m.post(func() { then(err) })
+		}
+	})
 }
 
 func (m *Mail) deleteChange(c *change) {
@@ -398,10 +406,25 @@ func (m *Mail) sendChange(c *change) {
 		m.refuseChange(c, err)
 		return
 	}
-	if c.Change.Kind.once() && !c.Attempted {
-		c.Attempted = true // on disk before the call: it must not run a second time by itself
-		m.saveChange(c)
+	if !c.Change.Kind.once() {
+		m.callChange(c, run)
+		return
 	}
+	// On the disk before the call: it must not run a second time by itself.
+	c.Attempted, c.State = true, changeSending
+	m.saveChangeThen(c, func(err error) {
+		switch {
+		case c.dropped || m.closing:
+			c.State = changeQueued
+		case err != nil:
+			c.State, c.Attempted, c.NextAt = changeQueued, false, m.now().Add(15*time.Second)
+		default:
+			m.callChange(c, run)
+		}
+	})
+}
+
+func (m *Mail) callChange(c *change, run func(context.Context, *api.Client) (any, error)) {
 	c.Attempted, c.State = true, changeSending
 	words := changeWords[c.Change.Kind]
 	c.call = m.start(want{

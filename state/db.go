@@ -128,7 +128,7 @@ func (m *Mail) load(ctx context.Context) error {
 		m.changeSeq = max(m.changeSeq, c.Seq)
 	}
 	for _, d := range shared.drafts {
-		m.drafts[d.Draft.ID] = &draftRecord{draftDoc: *d, known: true, status: DraftStatus{State: d.saveState(), At: d.Draft.UpdatedAt}}
+		m.drafts[d.Draft.ID] = &draftRecord{draftDoc: *d, known: true, stored: true, status: DraftStatus{State: d.saveState(), At: d.Draft.UpdatedAt}}
 	}
 	return m.cache.await(ctx, m.loadCache)
 }

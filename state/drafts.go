@@ -46,6 +46,7 @@ type draftRecord struct {
 	call     string
 	asked    bool // the person pressed save
 	mine     bool // edited in this process
+	claiming bool // the write that must be on disk before the save runs
 }
 
 // draftIndex is the server's list of drafts.
@@ -63,6 +64,14 @@ func (d *draftDoc) saveState() SaveState {
 		return SaveServer
 	}
 	return SaveDisk
+}
+
+// savedAs is the state to show: while a save runs its answer is not lost yet.
+func (rec *draftRecord) savedAs() SaveState {
+	if rec.Lost && (rec.call != "" || rec.claiming) {
+		return SaveDisk
+	}
+	return rec.saveState()
 }
 
 // sum identifies what of a draft the server keeps.
@@ -283,7 +292,7 @@ func (m *Mail) tickDrafts(now time.Time) {
 		if !rec.diskAt.IsZero() && !now.Before(rec.diskAt) {
 			m.writeDraft(rec)
 		}
-		if rec.call == "" && rec.stored && !rec.serverAt.IsZero() && !now.Before(rec.serverAt) && rec.diskAt.IsZero() {
+		if rec.call == "" && !rec.claiming && rec.stored && !rec.serverAt.IsZero() && !now.Before(rec.serverAt) && rec.diskAt.IsZero() {
 			m.saveAtServer(rec)
 		}
 	}
@@ -296,7 +305,7 @@ func (m *Mail) dueDraft() time.Time {
 			continue
 		}
 		due = sooner(due, rec.diskAt)
-		if rec.call == "" && rec.stored && rec.diskAt.IsZero() {
+		if rec.call == "" && !rec.claiming && rec.stored && rec.diskAt.IsZero() {
 			due = sooner(due, rec.serverAt)
 		}
 	}
@@ -305,7 +314,10 @@ func (m *Mail) dueDraft() time.Time {
 
 const putDraft = "INSERT INTO draft(id, rev, doc) VALUES(?, ?, ?) ON CONFLICT(id) DO UPDATE SET rev = excluded.rev, doc = excluded.doc"
 
-func (m *Mail) writeDraft(rec *draftRecord) {
+func (m *Mail) writeDraft(rec *draftRecord) { m.writeDraftThen(rec, nil) }
+
+// writeDraftThen writes a draft and has then, if any, run by the loop when it is on the disk or could not be.
+func (m *Mail) writeDraftThen(rec *draftRecord, then func(error)) {
 	rec.diskAt = time.Time{}
 	rec.Rev++
 	doc, rev, id, at := marshal(rec.draftDoc), rec.Rev, rec.Draft.ID, m.now()
@@ -315,6 +327,9 @@ func (m *Mail) writeDraft(rec *draftRecord) {
 		return err
 	}, func(err error) {
 		m.post(func() {
+			if then != nil {
+				defer then(err)
+			}
 			if err != nil {
 				m.log.Error("cannot write a draft", "error", err.Error())
 				rec.status = DraftStatus{State: SaveFailed, At: rec.status.At, Problem: err.Error()}
@@ -325,7 +340,7 @@ func (m *Mail) writeDraft(rec *draftRecord) {
 				return
 			}
 			if rec.diskAt.IsZero() && rec.Rev == rev {
-				rec.status = DraftStatus{State: rec.saveState(), At: at, Problem: rec.status.Problem}
+				rec.status = DraftStatus{State: rec.savedAs(), At: at, Problem: rec.status.Problem}
 			}
 			m.changed()
 		})
@@ -371,8 +386,19 @@ func (m *Mail) saveAtServer(rec *draftRecord) {
 	}
 	rec.serverAt = time.Time{}
 	// On disk before the call: after a crash in the middle nobody knows whether it ran.
-	rec.Lost, rec.Trying = true, text
-	m.writeDraft(rec)
+	rec.Lost, rec.Trying, rec.claiming = true, text, true
+	m.writeDraftThen(rec, func(err error) {
+		rec.claiming = false
+		if err != nil || rec.sent || m.closing {
+			rec.Lost, rec.Trying = false, ""
+			rec.serverAt = m.now().Add(serverAfter)
+			return
+		}
+		m.callSaveDraft(rec, text)
+	})
+}
+
+func (m *Mail) callSaveDraft(rec *draftRecord, text string) {
 	in, id, person := draftInput(rec.Draft), rec.Draft.ServerID, rec.asked
 	rec.asked = false
 	op := "drafts.create"

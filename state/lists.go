@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -68,12 +69,17 @@ func (v View) canonical() View {
 	return v
 }
 
-// title is the view's name in a sentence: "inbox", "“budget”".
-func (v View) title() string {
+// viewTitle is the view's name in a sentence: "inbox", "#work", "“budget”".
+func (m *Mail) viewTitle(v View) string {
 	switch {
 	case v.Query != "":
 		return quoted(v.Query)
 	case v.Label != "":
+		for _, l := range m.folders.labels {
+			if l.ID == v.Label {
+				return "#" + l.Name
+			}
+		}
 		return "label"
 	}
 	return strings.ToLower(folderName(roleOf(v.folder()), v.folder()))
@@ -128,24 +134,23 @@ func (m *Mail) showList(l *list) []Row {
 		}
 		rows = append(rows, m.showRow(id))
 	}
-	added := false
 	for id, isIn := range after {
 		if isIn && !in[id] {
 			if r := m.rows[id]; r != nil && r.filled {
-				rows = append(rows, m.showRow(id))
-				added = true
+				rows = insertRow(rows, m.showRow(id))
 			}
 		}
 	}
-	if added { // rows that came in by a change go where their date puts them
-		sort.SliceStable(rows, func(i, j int) bool {
-			if !rows[i].Filled || !rows[j].Filled {
-				return false
-			}
-			return rows[i].At.After(rows[j].At)
-		})
-	}
 	return rows
+}
+
+// insertRow puts a row that came in by a change where its date puts it; the others stay in the order of the server.
+func insertRow(rows []Row, r Row) []Row {
+	at := slices.IndexFunc(rows, func(o Row) bool { return o.Filled && (o.At.Before(r.At) || o.At.Equal(r.At) && o.ID > r.ID) })
+	if at < 0 {
+		at = len(rows)
+	}
+	return slices.Insert(rows, at, r)
 }
 
 // membership says whether a thread is in the view after c, when it was in it before or not.
@@ -338,16 +343,16 @@ func (m *Mail) loadList(l *list, person bool) {
 		return
 	}
 	seq := m.next()
-	title := "Loading " + l.view.title()
+	title := "Loading " + m.viewTitle(l.view)
 	if l.view.Query != "" {
-		title = "Searching " + l.view.title()
+		title = "Searching " + m.viewTitle(l.view)
 	}
 	p := m.listParams(l.view)
 	prio := api.Background
 	if person {
 		prio = api.Person
 	} else {
-		title = "Checking " + l.view.title()
+		title = "Checking " + m.viewTitle(l.view)
 	}
 	l.call = m.start(want{
 		op: "threads.list", title: title, purpose: "list " + l.view.key(), priority: prio, foreground: person,
@@ -446,9 +451,9 @@ func (m *Mail) listFailed(l *list, err error, person bool) {
 	if errors.As(err, &n) {
 		return // the line about the connection says it
 	}
-	title := "Loading " + l.view.title()
+	title := "Loading " + m.viewTitle(l.view)
 	if l.view.Query != "" {
-		title = "Searching " + l.view.title()
+		title = "Searching " + m.viewTitle(l.view)
 	}
 	m.addNoticeRetry(Notice{Kind: NoticeFailure, Text: failureText(title, err)}, func() { m.loadList(l, true) })
 }
@@ -465,7 +470,7 @@ func (m *Mail) LoadMore(v View) {
 	p := m.listParams(l.view)
 	p.PageToken = token
 	l.more = m.start(want{
-		op: "threads.list", title: "Loading more of " + l.view.title(), purpose: "more " + l.view.key(), priority: api.Visible, foreground: true,
+		op: "threads.list", title: "Loading more of " + m.viewTitle(l.view), purpose: "more " + l.view.key(), priority: api.Visible, foreground: true,
 		resources: []string{"threads"},
 		retry:     func() {},
 		run:       func(ctx context.Context, c *api.Client) (any, error) { return c.Threads.List(ctx, p) },
@@ -547,10 +552,7 @@ func (m *Mail) fetchRows() {
 		}
 		wanted[shown.Rows[i].ID] = p
 	}
-	for id, rec := range m.rows {
-		if rec.call == "" {
-			continue
-		}
+	for id, rec := range m.fetching {
 		if _, ok := wanted[id]; !ok && id != m.openID {
 			if c := m.calls[rec.call]; c != nil && c.Phase == api.Queued && !c.Foreground {
 				m.async.Cancel(rec.call)
@@ -579,10 +581,7 @@ func (m *Mail) fetchRows() {
 
 // dropFetches lets go of row fetches that have not begun.
 func (m *Mail) dropFetches() {
-	for _, rec := range m.rows {
-		if rec.call == "" {
-			continue
-		}
+	for _, rec := range m.fetching {
 		if c := m.calls[rec.call]; c != nil && c.Phase == api.Queued && !c.Foreground {
 			m.async.Cancel(rec.call)
 		}
@@ -606,6 +605,7 @@ func (m *Mail) fetchThread(id ThreadID, p api.Priority, person bool) {
 	}
 	w.done = func(f api.Final) {
 		rec.call = ""
+		delete(m.fetching, id)
 		if f.Err != nil {
 			m.threadFailed(id, rec, f.Err, person)
 			return
@@ -613,6 +613,7 @@ func (m *Mail) fetchThread(id ThreadID, p api.Priority, person bool) {
 		m.threadArrived(id, rec, f.Value.(*api.Thread), seq)
 	}
 	rec.call = m.start(w)
+	m.fetching[id] = rec
 }
 
 func (m *Mail) threadFailed(id ThreadID, rec *threadRecord, err error, person bool) {

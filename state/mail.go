@@ -69,6 +69,7 @@ type Mail struct {
 	folders   folderState
 	lists     map[View]*list
 	rows      map[ThreadID]*threadRecord
+	fetching  map[ThreadID]*threadRecord // of rows: those with a call
 	current   View
 	visible   map[View][2]int
 	openID    ThreadID
@@ -126,9 +127,9 @@ func Open(ctx context.Context, o Options) (*Mail, error) {
 		box:     newEventBox(),
 		updates: make(chan struct{}, 1),
 		stop:    make(chan struct{}), ended: make(chan struct{}),
-		calls:   map[string]*call{},
-		lists:   map[View]*list{},
-		rows:    map[ThreadID]*threadRecord{},
+		calls: map[string]*call{},
+		lists: map[View]*list{},
+		rows:  map[ThreadID]*threadRecord{}, fetching: map[ThreadID]*threadRecord{},
 		visible: map[View][2]int{},
 		drafts:  map[DraftID]*draftRecord{},
 		caps:    map[string]string{},

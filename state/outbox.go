@@ -180,6 +180,9 @@ func (m *Mail) send(d Draft, o SendOptions) EntryID {
 			return e.ID
 		}
 	}
+	if rec := m.drafts[d.ID]; rec != nil { // these are not the writer's to know
+		d.ServerID, d.Files = rec.Draft.ServerID, rec.Draft.Files
+	}
 	now := m.now()
 	e := &entry{
 		ID: EntryID(newID()), State: EntrySaving, Key: api.NewIdempotencyKey(), Subject: d.Subject, Thread: d.ThreadID,

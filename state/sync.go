@@ -38,7 +38,7 @@ func (m *Mail) begin() {
 func (m *Mail) Refresh() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.offlineTries, m.nextTry, m.limitedUntil = 0, time.Time{}, time.Time{}
+	m.offline, m.offlineTries, m.nextTry, m.limitedUntil = false, 0, time.Time{}, time.Time{}
 	m.pokeOutbox()
 	m.pokeChanges()
 	m.refresh(true)
