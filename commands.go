@@ -56,6 +56,10 @@ func keysCommand(flags *config.Flags) *cobra.Command {
 				overrides = nil
 			}
 			keys, err := keymap.New(preset, overrides)
+			var unknown *keymap.Error
+			if errors.As(err, &unknown) && unknown.Context == "" && cmd.Flags().Changed("preset") {
+				return &config.Error{Where: "--preset", What: unknown.What, Mend: unknown.Mend}
+			}
 			if err != nil {
 				return keysError(cfg, err)
 			}

@@ -288,16 +288,27 @@ func colors() ui.Colors {
 	return ui.Colors16
 }
 
+// keysError gives the faults of the keys their places in the configuration file.
 func keysError(cfg *config.Config, err error) error {
-	path := []string{"keys", "preset"}
-	var one *keymap.Error
-	if errors.As(err, &one) && one.Context != "" {
-		path = []string{"keys", one.Context, one.Action}
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		var errs []error
+		for _, e := range many.Unwrap() {
+			errs = append(errs, keysError(cfg, e))
+		}
+		return errors.Join(errs...)
 	}
-	if where := cfg.Where(path...); where != "" {
-		return fmt.Errorf("%s: %w", where, err)
+	var e *keymap.Error
+	if !errors.As(err, &e) {
+		return err
 	}
-	return err
+	path := []string{"keys"}
+	if e.Context != "" {
+		path = append(path, e.Context)
+	}
+	if e.Action != "" {
+		path = append(path, e.Action)
+	}
+	return &config.Error{Where: cfg.Where(path...), What: e.What, Mend: e.Mend}
 }
 
 func isTerminal(f *os.File) bool {

@@ -5,6 +5,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	_ "modernc.org/sqlite" // to look into mail.db
 )
 
 // patience is how long a test waits for what must come. It is long because the machine may be busy; nothing that works
@@ -507,4 +509,43 @@ func (tt *terminal) quit() {
 	if code := tt.ended(); code != 0 {
 		tt.t.Fatalf("exit code %d:\n%s", code, tt.text())
 	}
+}
+
+// copies counts the messages with that subject that the mailbox holds as sent.
+func (s *server) copies(subject string) int {
+	s.h.t.Helper()
+	return len(s.h.sent(subject))
+}
+
+// sent lists the Message-IDs of the sent messages with that subject, read from the mailbox's file.
+func (h *home) sent(subject string) []string {
+	h.t.Helper()
+	return h.query("SELECT message_id FROM messages WHERE subject = ? AND outgoing = 1", subject)
+}
+
+// query reads one column from the mailbox's file.
+func (h *home) query(q string, args ...any) []string {
+	h.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+h.path("data", "teapost", "mail.db")+"?mode=ro&_pragma=busy_timeout(5000)")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(h.t.Context(), q, args...)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var v string
+		if err := rows.Scan(&v); err != nil {
+			h.t.Fatal(err)
+		}
+		out = append(out, v)
+	}
+	if err := rows.Err(); err != nil {
+		h.t.Fatal(err)
+	}
+	return out
 }
