@@ -732,12 +732,12 @@ func (a *app) quit() tea.Cmd {
 			question = plural(sending, "message is", "messages are") + " being sent."
 		}
 		question += " If you quit now it stays in the outbox, and the next start finds out whether it arrived. It will not be sent twice."
-		return a.push(&a.dialogs, newConfirmAs(question, quitAnyway, func() tea.Msg { return quitMsg{} }))
+		return a.push(&a.dialogs, newConfirm(question, quitAnyway, func() tea.Msg { return quitMsg{} }))
 	}
 	if a.quitting {
 		// Asked again while the disk takes its time.
 		a.quitting = false
-		return a.push(&a.dialogs, newConfirmAs("What you wrote is not on disk yet. Quit and lose it?", quitAnyway,
+		return a.push(&a.dialogs, newConfirm("What you wrote is not on disk yet. Quit and lose it?", quitAnyway,
 			func() tea.Msg { return quitMsg{} }))
 	}
 	a.quitting = true
@@ -765,7 +765,7 @@ func (a *app) tryQuit() tea.Cmd {
 			if why == "" {
 				why = "the disk refused it"
 			}
-			return a.push(&a.dialogs, newConfirmAs("What you wrote is not on disk: "+why+". Quit and lose it?", quitAnyway,
+			return a.push(&a.dialogs, newConfirm("What you wrote is not on disk: "+why+". Quit and lose it?", quitAnyway,
 				func() tea.Msg { return quitMsg{} }))
 		}
 	}

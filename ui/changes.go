@@ -121,7 +121,7 @@ func changeThreads(a keymap.Action, rows []state.Row, v state.View, muted map[st
 			what = plural(len(rows), "thread", "threads")
 		}
 		m := f.Mail
-		f.Dialog(newConfirmAs("Delete "+what+" for good? This cannot be undone.", "delete", func() tea.Msg {
+		f.Dialog(newConfirm("Delete "+what+" for good? This cannot be undone.", "delete", func() tea.Msg {
 			m.Do(ids, c)
 			return nil
 		}))

@@ -488,7 +488,7 @@ func (c *compose) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 		c.detach(f)
 	case keymap.Discard:
 		id := c.draft.ID
-		f.Dialog(newConfirmAs("Throw this message away? It cannot be brought back.", "throw it away", func() tea.Msg { return composeDiscardMsg{id} }))
+		f.Dialog(newConfirm("Throw this message away? It cannot be brought back.", "throw it away", func() tea.Msg { return composeDiscardMsg{id} }))
 	case keymap.NextField:
 		switch {
 		case c.choose >= 0:
@@ -558,7 +558,7 @@ func (c *compose) send(at time.Time, f *Frame) {
 		if !at.IsZero() {
 			again = composeLaterMsg{id}
 		}
-		f.Dialog(newConfirmAs("This message has no subject. Send it without one?", "send it", func() tea.Msg { return again }))
+		f.Dialog(newConfirm("This message has no subject. Send it without one?", "send it", func() tea.Msg { return again }))
 		return
 	}
 	c.entry = f.Mail.Send(c.draft, state.SendOptions{At: at})

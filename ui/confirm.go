@@ -16,13 +16,8 @@ type confirm struct {
 	label    string
 }
 
-// newConfirm asks question and runs yes when the answer is yes.
-func newConfirm(question string, yes tea.Cmd) Screen {
-	return &confirm{question: question, yes: yes, label: "yes"}
-}
-
-// newConfirmAs is newConfirm with a word for what yes does: "trash", "quit anyway".
-func newConfirmAs(question, label string, yes tea.Cmd) Screen {
+// newConfirm asks question, with a word for what yes does: "trash", "quit anyway". It runs yes when the answer is yes.
+func newConfirm(question, label string, yes tea.Cmd) Screen {
 	return &confirm{question: question, yes: yes, label: label}
 }
 

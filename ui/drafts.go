@@ -160,7 +160,7 @@ func (s *drafts) discard(list []state.DraftRow, i int, f *Frame) {
 	}
 	m := f.Mail
 	clear(s.selected)
-	f.Dialog(newConfirmAs("Throw away "+what+"? This cannot be undone.", "throw away", func() tea.Msg {
+	f.Dialog(newConfirm("Throw away "+what+"? This cannot be undone.", "throw away", func() tea.Msg {
 		for _, id := range ids {
 			m.DiscardDraft(id)
 		}

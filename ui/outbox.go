@@ -94,7 +94,7 @@ func (o *outbox) resume(f *Frame) {
 // askAsNew warns that two may arrive, then opens the text as a new message.
 func (o *outbox) askAsNew(e state.Entry, f *Frame) {
 	m, id := f.Mail, e.ID
-	f.Dialog(newConfirmAs(quoted(e.Subject)+" may already have been sent. If you edit it as a new message and send that, two may arrive.",
+	f.Dialog(newConfirm(quoted(e.Subject)+" may already have been sent. If you edit it as a new message and send that, two may arrive.",
 		"edit as a new message", func() tea.Msg {
 			if d, ok := m.EditAsNew(id); ok {
 				return openDraftMsg{d}
@@ -160,7 +160,7 @@ func (o *outbox) do(a keymap.Action, e state.Entry, f *Frame) bool {
 			break
 		}
 		m, id := f.Mail, e.ID
-		f.Dialog(newConfirmAs("Drop "+name+"? It is not sent, and its text is lost.", "drop it", func() tea.Msg {
+		f.Dialog(newConfirm("Drop "+name+"? It is not sent, and its text is lost.", "drop it", func() tea.Msg {
 			m.Drop(id)
 			return nil
 		}))

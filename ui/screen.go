@@ -27,15 +27,12 @@ type Frame struct {
 }
 
 // Ask asks something of the root, to be done as soon as the current message or action is handled and before the next
-// key: one of the messages below. The commands below do the same a moment later.
+// key: one of the messages below. As the answer of a command they do the same a moment later.
 func (f *Frame) Ask(msg tea.Msg) {
 	if f.asks != nil {
 		*f.asks = append(*f.asks, msg)
 	}
 }
-
-// Push shows s over the whole body.
-func (f *Frame) Push(s Screen) { f.Ask(pushScreenMsg{s}) }
 
 // Dialog shows s as a box above the body.
 func (f *Frame) Dialog(s Screen) { f.Ask(pushDialogMsg{s}) }
@@ -94,7 +91,7 @@ type leaver interface {
 // mailMsg tells every screen that something in Mail changed.
 type mailMsg struct{}
 
-// What screens ask of the root, as the messages of commands or through [Frame.Ask].
+// What screens ask of the root, through [Frame.Ask] or as the messages of commands.
 type (
 	pushScreenMsg struct{ screen Screen } // shows it over the whole body; esc or popMsg goes back
 	pushDialogMsg struct{ screen Screen } // shows it as a box above the body
@@ -113,12 +110,4 @@ type (
 	quitMsg struct{}
 )
 
-func pushScreenCmd(s Screen) tea.Cmd     { return func() tea.Msg { return pushScreenMsg{s} } }
-func pushDialogCmd(s Screen) tea.Cmd     { return func() tea.Msg { return pushDialogMsg{s} } }
-func popCmd() tea.Cmd                    { return func() tea.Msg { return popMsg{} } }
-func flashCmd(text string) tea.Cmd       { return func() tea.Msg { return flashMsg{text: text} } }
 func openDraftCmd(d state.Draft) tea.Cmd { return func() tea.Msg { return openDraftMsg{d} } }
-func openViewCmd(v state.View) tea.Cmd   { return func() tea.Msg { return openViewMsg{v} } }
-func openThreadCmd(id state.ThreadID) tea.Cmd {
-	return func() tea.Msg { return openThreadMsg{id} }
-}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"codeberg.org/teapost/teapost/api"
 	"codeberg.org/teapost/teapost/internal/cells"
 	"codeberg.org/teapost/teapost/internal/clean"
 	"codeberg.org/teapost/teapost/keymap"
@@ -424,6 +423,3 @@ func newsEvery(in newsInput) time.Duration {
 	}
 	return d
 }
-
-// running reports whether a phase is one of a call at work.
-func running(p state.Phase) bool { return p == api.Started || p == api.Queued || p == api.Failed }
