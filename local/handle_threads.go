@@ -392,6 +392,7 @@ type storedMessage struct {
 	id          int64
 	threadID    int64
 	receivedAt  int64
+	datedAt     sql.NullInt64
 	unread      bool
 	outgoing    bool
 	snippet     string
@@ -423,7 +424,7 @@ func (s *Server) threadMessages(ctx context.Context, rtx *sql.Tx, th *thread, la
 	for _, l := range labels {
 		short = append(short, map[string]string{"id": l.ID, "name": l.Name})
 	}
-	rows, err := rtx.QueryContext(ctx, `SELECT m.id, m.received_at, m.unread, m.outgoing, m.snippet, m.delivered_to,
+	rows, err := rtx.QueryContext(ctx, `SELECT m.id, m.received_at, m.dated_at, m.unread, m.outgoing, m.snippet, m.delivered_to,
 		CASE WHEN b.message_id IS NULL THEN r.encoding ELSE 0 END, CASE WHEN b.message_id IS NULL THEN r.data END, b.parsed
 		FROM messages m JOIN raws r ON r.message_id = m.id LEFT JOIN bodies b ON b.message_id = m.id
 		WHERE m.thread_id = ? ORDER BY m.received_at, m.id`, th.id)
@@ -434,7 +435,7 @@ func (s *Server) threadMessages(ctx context.Context, rtx *sql.Tx, th *thread, la
 	out := []wireMessage{}
 	for rows.Next() {
 		m := storedMessage{threadID: th.id}
-		if err := rows.Scan(&m.id, &m.receivedAt, &m.unread, &m.outgoing, &m.snippet, &m.deliveredTo, &m.encoding, &m.data, &m.body); err != nil {
+		if err := rows.Scan(&m.id, &m.receivedAt, &m.datedAt, &m.unread, &m.outgoing, &m.snippet, &m.deliveredTo, &m.encoding, &m.data, &m.body); err != nil {
 			return nil, err
 		}
 		msg, err := m.parse(ctx)
@@ -467,6 +468,9 @@ func toWire(m *storedMessage, msg *mailparse.Message, labels []map[string]string
 		Labels:          labels,
 		ListUnsubscribe: textOrNull(msg.ListUnsubscribe),
 		ForwardedFrom:   textOrNull(msg.ForwardedFrom),
+	}
+	if m.datedAt.Valid {
+		w.ReceivedAt = instant(m.datedAt.Int64)
 	}
 	if m.deliveredTo.Valid {
 		w.DeliveredTo = &m.deliveredTo.String

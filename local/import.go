@@ -391,9 +391,7 @@ func (im *importer) mbox(path, folder string, r io.Reader) error {
 			return nil
 		}
 		o := im.place(folder, info.Flags)
-		if !hasDate(raw) {
-			o.ReceivedAt = info.EnvelopeDate
-		}
+		o.undated = info.EnvelopeDate
 		if err := im.add(path, info.Offset, raw, o); err != nil {
 			return im.unwrap(err)
 		}
@@ -426,30 +424,8 @@ func (im *importer) messageFile(path, folder string, flags mailparse.Flags) erro
 		return nil
 	}
 	o := im.place(folder, flags)
-	if !hasDate(raw) {
-		o.ReceivedAt = fi.ModTime()
-	}
+	o.undated = fi.ModTime()
 	return im.add(path, 0, raw, o)
-}
-
-// hasDate reports whether the header of a message says when it was sent or received.
-func hasDate(raw []byte) bool {
-	const look = 256 << 10
-	first := true
-	for line := range bytes.Lines(raw[:min(len(raw), look)]) {
-		line = bytes.TrimRight(line, "\r\n")
-		if len(line) == 0 && !first {
-			return false
-		}
-		first = false
-		if name, _, ok := bytes.Cut(line, []byte(":")); ok && len(name) < 16 {
-			switch strings.ToLower(strings.TrimSpace(string(name))) {
-			case "date", "received":
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func (im *importer) add(path string, offset int64, raw []byte, o IngestOptions) error {

@@ -256,8 +256,12 @@ func TestImportDates(t *testing.T) {
 	importInto(t, s, ImportOptions{}, cases("headers/dates.mbox"))
 	c := direct(t, s)
 	got := map[string]string{}
+	top := ""
 	for _, id := range c.folder("inbox") {
 		m := c.do(http.StatusOK, http.MethodGet, "/threads/"+id, nil)["messages"].([]any)[0].(obj)
+		if top == "" {
+			top = m["subject"].(string)
+		}
 		got[m["subject"].(string)] = m["receivedAt"].(string)
 	}
 	for _, line := range strings.Split(strings.TrimSpace(string(table)), "\n")[1:] {
@@ -267,10 +271,10 @@ func TestImportDates(t *testing.T) {
 			t.Errorf("%s: %v", f[0], err)
 			continue
 		}
-		if at.After(clk.now()) {
+		if at.After(clk.now()) && top == f[0] {
 			t.Errorf("%s stays on top of the list until %v", f[0], at)
 		}
-		if want, err := time.Parse(time.RFC3339, f[2]); err == nil && want.Before(clk.now()) && !at.Equal(want) {
+		if want, err := time.Parse(time.RFC3339, f[2]); err == nil && !at.Equal(want) {
 			t.Errorf("%s is dated %v, want %v", f[0], at, want)
 		}
 	}

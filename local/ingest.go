@@ -46,7 +46,9 @@ type IngestOptions struct {
 	threadID    int64 // join this thread whatever the headers say
 	outgoing    bool  // sent from here
 	incoming    bool  // also delivered here
+	note        bool  // written to oneself: in the inbox too
 	deliveredTo string
+	undated     time.Time // when the message came, if it bears no date that can be right
 }
 
 // Item is one message of a batch.
@@ -335,6 +337,8 @@ func (s *Server) ingest(t *tx, p *parsed, o IngestOptions) (Ingested, error) {
 		o.outgoing = true
 		if o.Folder == "" {
 			o.Folder = "sent"
+			o.note = s.deliveredTo(m) != "" && !o.incoming
+			o.incoming = o.incoming || o.note
 		}
 	} else {
 		o.incoming = true
@@ -345,7 +349,8 @@ func (s *Server) ingest(t *tx, p *parsed, o IngestOptions) (Ingested, error) {
 			o.outgoing, o.incoming = true, false
 		}
 	}
-	received := p.receivedAt(o.ReceivedAt, t.now)
+	received := p.receivedAt(o, t.now)
+	dated := p.datedAt(o, t.now)
 	if o.Arrival && o.ReceivedAt.IsZero() {
 		received = t.now
 	}
@@ -360,9 +365,9 @@ func (s *Server) ingest(t *tx, p *parsed, o IngestOptions) (Ingested, error) {
 	}
 	messageID := bareID(m.MessageID)
 	id, err := t.insert(`INSERT INTO messages(thread_id, message_id, hash, received_at, subject, from_name, from_email,
-		snippet, unread, outgoing, incoming, size, attachments, delivered_to) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		snippet, unread, outgoing, incoming, size, attachments, delivered_to, dated_at) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		thread, messageID, p.hash[:], received, oneLine(m.Subject), from.Name, from.Email,
-		p.snippet, o.Unread, o.outgoing, o.incoming, p.size, len(m.Attachments), nullText(delivered))
+		p.snippet, o.Unread, o.outgoing, o.incoming, p.size, len(m.Attachments), nullText(delivered), dated)
 	if err != nil {
 		return Ingested{}, err
 	}
@@ -398,13 +403,23 @@ func (s *Server) ingest(t *tx, p *parsed, o IngestOptions) (Ingested, error) {
 	return Ingested{MessageID: wireID("msg", id), ThreadID: wireID("thr", thread), Problems: m.Problems, message: id}, nil
 }
 
-func (p *parsed) receivedAt(given time.Time, now int64) int64 {
-	at := given
+func (p *parsed) receivedAt(o IngestOptions, now int64) int64 {
+	at := o.ReceivedAt
 	if at.IsZero() {
-		at = p.msg.When(time.UnixMilli(now), time.Time{})
+		at = p.msg.When(time.UnixMilli(now), o.undated)
 	}
 	// A date in the future would stay on top of the list for ever.
 	return min(at.UnixMilli(), now)
+}
+
+// datedAt is the date that an old message bears, when it lies in the future: it is shown, and orders nothing.
+func (p *parsed) datedAt(o IngestOptions, now int64) any {
+	const lastYear = 9999 // that RFC 3339 can write
+	d := p.msg.Date
+	if o.Arrival || !o.ReceivedAt.IsZero() || !p.msg.DateKnown || d.UnixMilli() <= now || d.Year() > lastYear {
+		return nil
+	}
+	return d.UnixMilli()
 }
 
 func (s *Server) deliveredTo(m *mailparse.Message) string {
@@ -547,7 +562,7 @@ func (t *tx) placeMessage(thread int64, created bool, received int64, delivered 
 			th.wokeAt = t.now
 		}
 	case created:
-		th.inbox = o.Folder == "inbox"
+		th.inbox = o.Folder == "inbox" || o.note
 		th.spam = o.Folder == "spam"
 		th.trashed = o.Folder == "trash" || o.Folder == "bin"
 	case o.Folder == "inbox":

@@ -214,4 +214,7 @@ CREATE VIRTUAL TABLE mail_search USING fts5(
 	content='', contentless_delete=1, prefix='2 3',
 	tokenize="unicode61 remove_diacritics 0 categories 'L* N* Co Mn Mc'"
 );
+`, `
+-- When a message says to be from, if that lies in the future: received_at is then an instant that was.
+ALTER TABLE messages ADD COLUMN dated_at INTEGER;
 `}
