@@ -66,6 +66,7 @@ func (m *Mail) attach(id DraftID, read func() (name, contentType string, bytes [
 			}
 			rec := m.drafts[id]
 			if rec == nil || rec.sent {
+				m.addNotice(Notice{Kind: NoticeFailure, Text: fmt.Sprintf("Could not attach %s: the message is not being written any more", what)})
 				return
 			}
 			rec.Draft.Files = append(append([]File(nil), rec.Draft.Files...), f)

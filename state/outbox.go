@@ -128,7 +128,9 @@ func (m *Mail) showEntry(e *entry) Entry {
 	case EntryWaiting:
 		s.Until = e.NextAt
 	case EntryAccepted:
-		s.Until = e.CancelUntil
+		if s.Until = e.CancelUntil; !e.ScheduledAt.IsZero() {
+			s.Until = time.Time{} // ScheduledAt says it
+		}
 	}
 	switch e.State {
 	case EntryQueued, EntryHeld, EntryWaiting, EntryUnknown:
@@ -279,7 +281,17 @@ func (m *Mail) saveEntry(e *entry, after func(error)) {
 	m.changed()
 }
 
+// deleteEntry takes an entry off the list and the disk; files says that its attachments go too, unless a draft or another
+// message made of the same draft still needs them.
 func (m *Mail) deleteEntry(e *entry, files bool) {
+	if m.drafts[e.Draft.ID] != nil {
+		files = false
+	}
+	for _, o := range m.outbox {
+		if o != e && o.Draft.ID == e.Draft.ID && o.live() {
+			files = false
+		}
+	}
 	kept := m.outbox[:0]
 	for _, o := range m.outbox {
 		if o != e {
@@ -637,6 +649,7 @@ func (m *Mail) emailKnown(e *entry, mail *api.Email, replayed bool) {
 	case api.EmailCancelled:
 		e.State, e.SettledAt = EntryCancelled, now
 		if e.CancelWanted {
+			e.CancelWanted = false
 			m.reopenDraft(e.Draft)
 			m.tookBack(e)
 		} else {
@@ -662,14 +675,16 @@ func (m *Mail) emailKnown(e *entry, mail *api.Email, replayed bool) {
 		switch {
 		case e.CancelWanted:
 			m.cancelEmail(e)
+		case !e.ScheduledAt.IsZero():
+			if first {
+				m.replaceResult(Notice{
+					Kind: NoticeResult, Entry: e.ID, Text: "Goes to " + recipients(e.To) + " " + shortTime(e.ScheduledAt, now),
+					Undo: true, UndoTo: "takes it back",
+				})
+			}
 		case now.Before(e.CancelUntil):
 			m.replaceResult(Notice{
 				Kind: NoticeResult, Entry: e.ID, Text: "Sending to " + recipients(e.To), Until: e.CancelUntil,
-				Undo: true, UndoTo: "takes it back",
-			})
-		case first && !e.ScheduledAt.IsZero():
-			m.replaceResult(Notice{
-				Kind: NoticeResult, Entry: e.ID, Text: "Goes to " + recipients(e.To) + " " + shortTime(e.ScheduledAt, now),
 				Undo: true, UndoTo: "takes it back",
 			})
 		}
