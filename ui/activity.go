@@ -209,7 +209,8 @@ func (s *activity) line(c state.Call, cursor bool, f *Frame) string {
 		titleWidth = room / 2
 	}
 	line := style.With(on).Render(cells.Pad(mark, 1)) + on.Render(" "+column(t, title, titleWidth)+" ")
-	line += t.Muted.With(on).Render(fit(t, what, max(0, room-titleWidth-1)))
+	room = max(0, room-titleWidth-1)
+	line += t.Muted.With(on).Render(cells.Pad(fitPieces(what, room, t), room))
 	if reqWidth > 0 {
 		line += t.Faint.With(on).Render(" " + fit(t, request, reqWidth))
 	}
@@ -217,7 +218,7 @@ func (s *activity) line(c state.Call, cursor bool, f *Frame) string {
 }
 
 // callLook is the mark of a call, its tone, and what to say of it.
-func callLook(c state.Call, f *Frame) (mark string, style Style, what string) {
+func callLook(c state.Call, f *Frame) (mark string, style Style, what []piece) {
 	t, g := f.Theme, f.Theme.Glyphs
 	dot := t.Dot()
 	try := ""
@@ -226,23 +227,25 @@ func callLook(c state.Call, f *Frame) (mark string, style Style, what string) {
 	}
 	switch {
 	case c.Running() && !c.Until.IsZero():
-		what = cause(c)
 		if try == "" {
 			try = "trying again"
 		}
 		if left := c.Until.Sub(f.Now); left > 0 {
 			try += " in " + tenths(left)
 		}
-		return g.Waits, t.Warn, what + dot + try
+		if why := cause(c); why != "" {
+			what = append(what, piece{why, 1})
+		}
+		return g.Waits, t.Warn, append(what, piece{try, 0})
 	case c.Running() && c.Phase == api.Queued:
-		return g.Bullet, t.Muted, "waits for its turn"
+		return g.Bullet, t.Muted, parts("waits for its turn", t)
 	case c.Running():
 		frame := g.Spinner[int(f.Now.UnixMilli()/spinEvery.Milliseconds())%len(g.Spinner)]
 		took := tenths(f.Now.Sub(c.Began))
 		if try == "" {
-			return frame, t.Accent, took
+			return frame, t.Accent, parts(took, t)
 		}
-		return frame, t.Accent, try + dot + took
+		return frame, t.Accent, parts(try+dot+took, t)
 	}
 	note := clean.Line(c.Note)
 	switch {
@@ -250,7 +253,7 @@ func callLook(c state.Call, f *Frame) (mark string, style Style, what string) {
 		if note == "" {
 			note = "stopped by you"
 		}
-		return g.Stopped, t.Muted, note
+		return g.Stopped, t.Muted, parts(note, t)
 	case c.Phase == api.Done:
 		took := lasted(c.Ended.Sub(c.Began))
 		if c.Attempt > 1 {
@@ -259,12 +262,12 @@ func callLook(c state.Call, f *Frame) (mark string, style Style, what string) {
 		if note != "" {
 			took = note + dot + took
 		}
-		return g.Done, t.Good, took
+		return g.Done, t.Good, parts(took, t)
 	case c.Phase == api.Cancelled:
 		if note == "" {
 			note = "cancelled"
 		}
-		return g.Stopped, t.Muted, note
+		return g.Stopped, t.Muted, parts(note, t)
 	}
 	if note == "" {
 		note = cause(c)
@@ -277,7 +280,7 @@ func callLook(c state.Call, f *Frame) (mark string, style Style, what string) {
 			note += dot + k + " tries again"
 		}
 	}
-	return g.Failed, t.Danger, note
+	return g.Failed, t.Danger, parts(note, t)
 }
 
 // lasted is how long a call took.

@@ -35,11 +35,20 @@ func (c commands) Len() int            { return len(c) }
 // newPalette lists what can be done on the screen with that context.
 func newPalette(ctx keymap.Context, f *Frame) Screen {
 	p := &palette{}
+	// A folder is listed once, with the key that goes there.
+	keyFor := map[state.Role]string{}
+	for a, role := range goTo {
+		keyFor[role] = firstKey(f.Keys, ctx, a)
+	}
+	there := map[state.Role]bool{}
+	for _, fo := range f.folders {
+		there[fo.Role] = true
+	}
 	for _, info := range f.Keys.Available(ctx) {
-		if skipInPalette(info.Action) {
+		a := info.Action
+		if role, goes := goTo[a]; skipInPalette(a) || goes && there[role] {
 			continue
 		}
-		a := info.Action
 		p.all = append(p.all, command{info.Long, firstKey(f.Keys, ctx, a), func(f *Frame) tea.Cmd {
 			f.Ask(actMsg{a})
 			return nil
@@ -50,7 +59,7 @@ func newPalette(ctx keymap.Context, f *Frame) Screen {
 		if fo.Role == state.RoleLabel {
 			name = "Go to the label #" + clean.Line(fo.Name)
 		}
-		p.all = append(p.all, command{name, "", func(f *Frame) tea.Cmd {
+		p.all = append(p.all, command{name, keyFor[fo.Role], func(f *Frame) tea.Cmd {
 			f.Ask(openFolderMsg{fo})
 			return nil
 		}})
@@ -160,8 +169,8 @@ func (p *palette) View(f *Frame) string {
 		if i == p.at {
 			bar, on = t.Accent.Render(t.Glyphs.Bar), t.Cursor
 		}
-		room := inner - 2 - cells.Width(c.key) - 1
-		body = append(body, bar+on.Render(" "+fit(t, cells.Stable(c.name), room))+t.Key.With(on).Render(c.key)+on.Render(" "))
+		room := inner - 4 - cells.Width(c.key)
+		body = append(body, bar+on.Render(" "+fit(t, cells.Stable(c.name), room)+" ")+t.Key.With(on).Render(c.key)+on.Render(" "))
 	}
 	body = append(body, hint(t, "enter", "does it")+"   "+hint(t, "esc", "closes"))
 	return box(t, "Commands", body, inner)
