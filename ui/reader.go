@@ -3,6 +3,7 @@ package ui
 import (
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -285,6 +286,9 @@ func messageTime(m *api.Message, f *Frame) string {
 		return "no date"
 	}
 	at := m.ReceivedAt.In(f.Options.zone())
+	if age := f.Now.Sub(at); age > 300*24*time.Hour || age < -300*24*time.Hour {
+		return at.Format("2 Jan 2006")
+	}
 	if s := clock(at, f.Now); len(s) > 5 {
 		return s
 	}
@@ -419,7 +423,8 @@ func (r *reader) content(m *api.Message, f *Frame) {
 		note(t.Warn, "This message is encrypted; teapost cannot read it. Save its files and open them with your key.")
 		r.add("", "")
 	}
-	if in, ok := inviteOf(m, f.Options.zone()); ok {
+	in, invited := inviteOf(m, f.Options.zone())
+	if invited {
 		r.invite(in, f)
 	} else if e := r.th.Event; e != nil && e.MessageID == m.ID {
 		r.invite(inviteFrom(e, f.Options.zone()), f)
@@ -433,6 +438,7 @@ func (r *reader) content(m *api.Message, f *Frame) {
 	case b.doc == nil:
 		note(t.Muted, "Laying out a long message"+t.Keep("…", "..."))
 		return
+	case b.doc.Empty() && invited:
 	case b.doc.Empty():
 		note(t.Muted, "(no text)")
 	default:
