@@ -22,8 +22,17 @@ import (
 	"codeberg.org/teapost/teapost/ui"
 )
 
-// TestMain refuses every connection: nothing that a message holds may open one, and the mailbox needs none.
+// TestMain refuses every connection: nothing that a message holds may open one, and the mailbox needs none. It is
+// also the program that links are opened with: it notes them in a file.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 4 && os.Args[1] == "opener" {
+		f, err := os.OpenFile(os.Args[2], os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			os.Exit(1)
+		}
+		fmt.Fprintln(f, os.Args[3])
+		os.Exit(0)
+	}
 	refuse := func(context.Context, string, string) (net.Conn, error) {
 		connections.Add(1)
 		return nil, fmt.Errorf("a test opened a connection")
@@ -256,11 +265,22 @@ func (w *world) screen() {
 	w.model = ui.New(ui.Options{
 		Mail: w.mail, Keys: keys, Colors: w.setup.colors, ASCII: w.setup.ascii, Mouse: true, Account: title, Version: "test",
 		Theme: "dark", Zone: w.setup.zone, DownloadDir: filepath.Join(w.dir, "saved"), Undo: -1,
-		Opener: []string{filepath.Join(w.dir, "no-opener")},
+		Opener: []string{os.Args[0], "opener", w.openedPath()},
 		Copy:   func(string) error { return nil },
 	})
 	w.run(w.model.Init())
 	w.size(w.setup.width, w.setup.height)
+}
+
+func (w *world) openedPath() string { return filepath.Join(w.dir, "opened") }
+
+// opened lists what was given to the system to open.
+func (w *world) opened() []string {
+	raw, err := os.ReadFile(w.openedPath())
+	if err != nil {
+		return nil
+	}
+	return strings.Split(strings.TrimSpace(string(raw)), "\n")
 }
 
 // run does what a command does, in the background as the program would.
