@@ -279,7 +279,7 @@ func (m *Mail) loadCounts() {
 	}
 	seq := m.next()
 	m.folders.countsCall = m.start(want{
-		op: "threads.counts", title: "Counting", purpose: "counts", priority: api.Background, key: "counts", resources: []string{"threads"},
+		op: "threads.counts", title: "Counting messages", purpose: "counts", priority: api.Background, key: "counts", resources: []string{"threads"},
 		run: func(ctx context.Context, c *api.Client) (any, error) {
 			return c.Threads.Counts(ctx, api.CountsParams{})
 		},

@@ -600,6 +600,9 @@ func (m *Mail) fetchThread(id ThreadID, p api.Priority, person bool) {
 		retry: func() { m.fetchThread(id, api.Person, true) },
 		run:   func(ctx context.Context, c *api.Client) (any, error) { return c.Threads.Get(ctx, string(id)) },
 	}
+	if rec.filled && rec.row.Subject != "" {
+		w.title = "Checking " + quoted(rec.row.Subject)
+	}
 	if person {
 		w.title, w.purpose, w.many = "Loading conversation", "thread", nil
 	}
