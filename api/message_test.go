@@ -105,10 +105,14 @@ func TestMessageOtherNames(t *testing.T) {
 		{`{"decodedBody":"<i>"}`, func(m Message) any { return m.HTML }, "<i>"},
 		{`{"htmlBody":"<i>"}`, func(m Message) any { return m.HTML }, "<i>"},
 		{`{"bodyHtml":"<i>"}`, func(m Message) any { return m.HTML }, "<i>"},
-		{`{"attachments":[{"id":5,"name":"n","mimeType":"a/b","sizeBytes":"9","disposition":"INLINE","cid":"c","body":"aGk="},null,"x"]}`, func(m Message) any { return m.Attachments },
-			[]Attachment{{AttachmentID: "5", Filename: "n", ContentType: "a/b", Size: 9, Inline: true, ContentID: "c", Content: []byte("hi")}}},
-		{`{"attachments":[{"type":"a/b","content":"aG_-\r\n"}]}`, func(m Message) any { return m.Attachments },
-			[]Attachment{{ContentType: "a/b", Size: 3, Content: []byte("ho\xfe")}}},
+		{
+			`{"attachments":[{"id":5,"name":"n","mimeType":"a/b","sizeBytes":"9","disposition":"INLINE","cid":"c","body":"aGk="},null,"x"]}`, func(m Message) any { return m.Attachments },
+			[]Attachment{{AttachmentID: "5", Filename: "n", ContentType: "a/b", Size: 9, Inline: true, ContentID: "c", Content: []byte("hi")}},
+		},
+		{
+			`{"attachments":[{"type":"a/b","content":"aG_-\r\n"}]}`, func(m Message) any { return m.Attachments },
+			[]Attachment{{ContentType: "a/b", Size: 3, Content: []byte("ho\xfe")}},
+		},
 		{`{"attachments":[{"content":"!!","size":-1}]}`, func(m Message) any { return m.Attachments }, []Attachment{{}}},
 		{`{"attachments":{"a":1}}`, func(m Message) any { return len(m.Attachments) }, 0},
 		{`{"headers":{"Message-ID":"<h@x>","References":"<a> <b>","List-Unsubscribe":["<u>"]}}`, func(m Message) any { return m.MessageID + m.ListUnsubscribe + fmt.Sprint(m.References) }, "<h@x><u>[<a> <b>]"},
@@ -211,8 +215,10 @@ func TestErrorBodies(t *testing.T) {
 		status     int
 		want       Error
 	}{
-		{"full", `{"error":{"type":"conflict_error","code":"version_conflict","message":"Stale","param":"expectedVersion","docUrl":"https://d","requestId":"req_b","fields":[{"key":"a","error":"b"},7,{}]}}`, 422,
-			Error{Type: TypeConflict, Code: "version_conflict", Message: "Stale", Param: "expectedVersion", DocURL: "https://d", RequestID: "req_b", Fields: []FieldError{{"a", "b"}}}},
+		{
+			"full", `{"error":{"type":"conflict_error","code":"version_conflict","message":"Stale","param":"expectedVersion","docUrl":"https://d","requestId":"req_b","fields":[{"key":"a","error":"b"},7,{}]}}`, 422,
+			Error{Type: TypeConflict, Code: "version_conflict", Message: "Stale", Param: "expectedVersion", DocURL: "https://d", RequestID: "req_b", Fields: []FieldError{{"a", "b"}}},
+		},
 		{"unknown type", `{"error":{"type":"new_error","code":"x","message":"m"}}`, 429, Error{Type: TypeRateLimit, Code: "x", Message: "m", RequestID: "req_h"}},
 		{"no object", `{"error":"nope"}`, 403, Error{Type: TypePermission, Code: "unrecognised_response", Message: `{"error":"nope"}`, RequestID: "req_h"}},
 		{"wrong types", `{"error":{"type":5,"code":[],"message":{},"fields":"x"}}`, 401, Error{Type: TypeAuthentication, Code: "unrecognised_response", Message: `{"error":{"type":5,"code":[],"message":{},"fields":"x"}}`, RequestID: "req_h"}},
@@ -270,8 +276,10 @@ func TestErrorTexts(t *testing.T) {
 		err  error
 		want string
 	}{
-		{&Error{Op: "emails.send", Status: 429, Code: "rate_limited", Message: "Slow down", HasRetryAfter: true, RetryAfter: 61500 * time.Millisecond, RequestID: "r1", Attempts: 2},
-			"emails.send: 429 rate_limited: Slow down (retry after 61.5 s, request r1, 2 attempts)"},
+		{
+			&Error{Op: "emails.send", Status: 429, Code: "rate_limited", Message: "Slow down", HasRetryAfter: true, RetryAfter: 61500 * time.Millisecond, RequestID: "r1", Attempts: 2},
+			"emails.send: 429 rate_limited: Slow down (retry after 61.5 s, request r1, 2 attempts)",
+		},
 		{&NetworkError{Op: "threads.get", Timeout: true, Attempts: 3}, "threads.get: no answer in time (3 attempts)"},
 		{&NetworkError{Op: "threads.get", Cause: "connection refused", Attempts: 1}, "threads.get: network failure: connection refused"},
 		{&NetworkError{Op: "threads.get", Cancelled: true, Cause: "503", Attempts: 2}, "threads.get: cancelled (last failure: 503)"},

@@ -406,9 +406,20 @@ func testDo(t *testing.T) {
 
 	rec.requests = nil
 	for _, bad := range []Request{
-		{Path: ""}, {Path: "x"}, {Path: "//evil.example/x"}, {Path: `/\evil.example`}, {Path: "/x?y"}, {Path: "/x#y"}, {Path: "/%zz"}, {Path: "/\n"},
-		{Path: "/x", Method: "get"}, {Path: "/x", Method: "CONNECT"}, {Path: "/x", Method: "A B"},
-		{Path: "/x", Body: []byte("{}")}, {Path: "/x", Method: "POST", Body: []byte("[]")}, {Path: "/x", Method: "POST", Body: []byte("x"), ContentType: "a\nb"},
+		{Path: ""},
+		{Path: "x"},
+		{Path: "//evil.example/x"},
+		{Path: `/\evil.example`},
+		{Path: "/x?y"},
+		{Path: "/x#y"},
+		{Path: "/%zz"},
+		{Path: "/\n"},
+		{Path: "/x", Method: "get"},
+		{Path: "/x", Method: "CONNECT"},
+		{Path: "/x", Method: "A B"},
+		{Path: "/x", Body: []byte("{}")},
+		{Path: "/x", Method: "POST", Body: []byte("[]")},
+		{Path: "/x", Method: "POST", Body: []byte("x"), ContentType: "a\nb"},
 	} {
 		if _, err := c.Do(t.Context(), bad); !errors.Is(err, ErrArgument) {
 			t.Errorf("%+v: %v", bad, err)

@@ -304,8 +304,10 @@ func (h *handler) route(r *http.Request) (*route, []string, error) {
 			verbs = append(verbs, v)
 		}
 		sort.Strings(verbs)
-		return nil, nil, &methodError{apiError{http.StatusMethodNotAllowed, "method_not_allowed",
-			"This path takes " + strings.Join(verbs, ", ") + ", not " + printable(r.Method) + ".", ""}, strings.Join(verbs, ", ")}
+		return nil, nil, &methodError{apiError{
+			http.StatusMethodNotAllowed, "method_not_allowed",
+			"This path takes " + strings.Join(verbs, ", ") + ", not " + printable(r.Method) + ".", "",
+		}, strings.Join(verbs, ", ")}
 	}
 	return nil, nil, &apiError{http.StatusNotFound, "route_not_found", "The local server has no such route.", ""}
 }

@@ -120,12 +120,21 @@ func TestComposeProblemsAreShownAtTheField(t *testing.T) {
 		{"nobody", state.Draft{ID: "d", Subject: "x", Body: "y"}, nil, partTo, "There is nobody to send it to."},
 		{"malformed", state.Draft{ID: "d", To: "bob@example.org, nonsense", Subject: "x"}, nil, partTo, "“nonsense” is not an address."},
 		{"malformed copy", state.Draft{ID: "d", To: "bob@example.org", Cc: "x@", Subject: "x"}, nil, partCc, "“x@” is not an address."},
-		{"sender", state.Draft{ID: "d", To: "bob@example.org", Subject: "x"},
-			func(state.Draft) string { return "From: it may not send" }, partFrom, "It may not send."},
-		{"attachment", state.Draft{ID: "d", To: "bob@example.org", Subject: "x", Files: []state.File{{ID: "f", Name: "a.bin"}}},
-			func(state.Draft) string { return "the attachments are larger than 25 MB" }, partFiles, "The attachments are larger than 25 MB."},
-		{"hostile words", state.Draft{ID: "d", To: "bob@example.org", Subject: "x"},
-			func(state.Draft) string { return "Bcc: \x1b]0;pwned\x07no such place" }, partBcc, "No such place."},
+		{
+			"sender",
+			state.Draft{ID: "d", To: "bob@example.org", Subject: "x"},
+			func(state.Draft) string { return "From: it may not send" }, partFrom, "It may not send.",
+		},
+		{
+			"attachment",
+			state.Draft{ID: "d", To: "bob@example.org", Subject: "x", Files: []state.File{{ID: "f", Name: "a.bin"}}},
+			func(state.Draft) string { return "the attachments are larger than 25 MB" }, partFiles, "The attachments are larger than 25 MB.",
+		},
+		{
+			"hostile words",
+			state.Draft{ID: "d", To: "bob@example.org", Subject: "x"},
+			func(state.Draft) string { return "Bcc: \x1b]0;pwned\x07no such place" }, partBcc, "No such place.",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := newDesk()

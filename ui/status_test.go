@@ -65,7 +65,8 @@ func TestNewsWords(t *testing.T) {
 		},
 		{"rate limited", state.Status{LimitedUntil: now.Add(time.Minute)}, "Too many requests · slowed down · R tries again"},
 		{
-			"offline", state.Status{Offline: true, AsOf: now.Add(-29 * time.Minute), NextTry: now.Add(24 * time.Second)},
+			"offline",
+			state.Status{Offline: true, AsOf: now.Add(-29 * time.Minute), NextTry: now.Add(24 * time.Second)},
 			"No connection · showing mail from 09:12 · trying again in 24 s",
 		},
 		{"undo window", result(state.Notice{Text: "Sending to Grace", Undo: true, UndoTo: "takes it back", Until: now.Add(9 * time.Second)}), "Sending to Grace in 9 s · z takes it back"},

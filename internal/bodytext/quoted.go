@@ -86,8 +86,10 @@ func (d *Doc) separator(i int) bool {
 	text := d.blocks[i].text
 	if t := strings.Trim(text, "-_ "); len(text)-len(t) >= 4 && len(t) < 60 && strings.HasPrefix(text, "--") {
 		t = strings.ToLower(t)
-		for _, w := range []string{"original message", "original-nachricht", "ursprüngliche nachricht", "message d'origine", "message d’origine",
-			"mensaje original", "messaggio originale", "mensagem original", "oorspronkelijk bericht", "original appointment"} {
+		for _, w := range []string{
+			"original message", "original-nachricht", "ursprüngliche nachricht", "message d'origine", "message d’origine",
+			"mensaje original", "messaggio originale", "mensagem original", "oorspronkelijk bericht", "original appointment",
+		} {
 			if strings.Contains(t, w) {
 				return true
 			}
