@@ -269,7 +269,7 @@ func sendDraft(cmd *cobra.Command, flags config.Flags, d state.Draft, attach []s
 				return &usageError{errors.New(problem)}
 			}
 		}
-		return awaitSend(ctx, cmd, m, m.Send(d, state.SendOptions{Undo: -1}))
+		return awaitSend(ctx, cmd, m, m.Send(d, state.SendOptions{Undo: -1}), state.Entry{})
 	})
 }
 
@@ -287,17 +287,39 @@ func ownAddress(ctx context.Context, client *api.Client) (string, error) {
 	return "", errors.New("the server names none that may send")
 }
 
-// awaitSend waits for one call's tries.
-func awaitSend(ctx context.Context, cmd *cobra.Command, m *state.Mail, id state.EntryID) error {
-	var e state.Entry
-	gone := false
+// How long another process, which sends for this mailbox, may do nothing about a message before it counts as stopped.
+const (
+	ownerBegins = 10 * time.Second
+	ownerSends  = 3 * time.Minute
+)
+
+// awaitSend waits for one call's tries, by this process or by the one that has the mail open. before is the entry as it
+// was when it was to be sent again, and zero for a new one.
+func awaitSend(ctx context.Context, cmd *cobra.Command, m *state.Mail, id state.EntryID, before state.Entry) error {
+	e := before
+	gone, idle := false, false
+	since := time.Now()
 	err := await(ctx, m, func() bool {
 		now, ok := m.Entry(id)
 		if gone = !ok; gone {
 			return true
 		}
+		if now.State != e.State || now.Attempts != e.Attempts {
+			since = time.Now()
+		}
 		e = now
-		return e.State != state.EntrySaving && e.State != state.EntryQueued && e.State != state.EntrySending
+		other := !m.Status().Owner
+		limit := ownerBegins
+		switch {
+		case e.State == state.EntrySending:
+			limit = ownerSends
+		case e.State == state.EntrySaving, e.State == state.EntryQueued:
+		case other && e.State == before.State && e.Attempts == before.Attempts: // it was not told yet
+		default:
+			return true
+		}
+		idle = other && time.Since(since) > limit
+		return idle
 	})
 	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
 	subject := clean.Line(e.Subject)
@@ -306,6 +328,9 @@ func awaitSend(ctx context.Context, cmd *cobra.Command, m *state.Mail, id state.
 		return errors.New("it is not in the outbox any more: somebody took it out")
 	case err != nil:
 		fmt.Fprintf(errOut, "Stopped. “%s” is safe in the outbox and goes with the next start.\n", subject)
+		return errKept
+	case idle:
+		fmt.Fprintf(errOut, "Not sent yet: another teapost has this mail open and does not send; it may be stopped with ctrl+z. “%s” is safe in the outbox and goes when that one goes on or ends.\n", subject)
 		return errKept
 	}
 	switch e.State {
@@ -446,7 +471,7 @@ func outboxSend(cmd *cobra.Command, flags config.Flags, given []string) error {
 	if len(given) == 1 {
 		return withEntry(cmd.Context(), flags, given[0], func(m *state.Mail, e state.Entry) error {
 			m.SendNow(e.ID)
-			return awaitSend(cmd.Context(), cmd, m, e.ID)
+			return awaitSend(cmd.Context(), cmd, m, e.ID, e)
 		})
 	}
 	return withMail(cmd.Context(), flags, func(m *state.Mail) error {
@@ -454,7 +479,7 @@ func outboxSend(cmd *cobra.Command, flags config.Flags, given []string) error {
 		for _, e := range m.Outbox() {
 			if e.CanSend || e.State == state.EntrySending || e.State == state.EntryQueued {
 				m.SendNow(e.ID)
-				errs = append(errs, awaitSend(cmd.Context(), cmd, m, e.ID))
+				errs = append(errs, awaitSend(cmd.Context(), cmd, m, e.ID, e))
 			}
 		}
 		return errors.Join(errs...)

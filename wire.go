@@ -8,8 +8,10 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -201,7 +203,8 @@ func openMail(ctx context.Context, flags config.Flags, draft *state.Draft) (err 
 	if err != nil {
 		return keysError(cfg, err)
 	}
-	if !isTerminal(os.Stdin) || !isTerminal(os.Stdout) {
+	piped := !isTerminal(os.Stdin) // the text of a message came from there; the keys come from the terminal itself
+	if !isTerminal(os.Stdout) || piped && !hasTerminal() {
 		return &usageError{errors.New("the mail opens in a terminal only; `teapost outbox list` and `teapost compose --send` work without one")}
 	}
 	b, err := openMailbox(ctx, cfg, false)
@@ -232,6 +235,9 @@ func openMail(ctx context.Context, flags config.Flags, draft *state.Draft) (err 
 	if cfg.UI.Mouse {
 		o = append(o, tea.WithMouseCellMotion())
 	}
+	if piped {
+		o = append(o, tea.WithInputTTY())
+	}
 	_, err = tea.NewProgram(model, o...).Run()
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		return nil // asked to end
@@ -256,6 +262,9 @@ func (b *mailbox) practice() func(bool) {
 func accountTitle(cfg *config.Config, mail *state.Mail) string {
 	if own := mail.Identities(); len(own) > 0 {
 		return own[0].Email
+	}
+	if u, err := url.Parse(cfg.Account.BaseURL); err == nil && u.Host != "" {
+		return u.Host
 	}
 	return cfg.Account.Name
 }
@@ -309,6 +318,16 @@ func keysError(cfg *config.Config, err error) error {
 		path = append(path, e.Action)
 	}
 	return &config.Error{Where: cfg.Where(path...), What: e.What, Mend: e.Mend}
+}
+
+// hasTerminal reports whether the process has a terminal, whatever its standard input is.
+func hasTerminal() bool {
+	name := "/dev/tty"
+	if runtime.GOOS == "windows" {
+		name = "CONIN$"
+	}
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	return err == nil && f.Close() == nil
 }
 
 func isTerminal(f *os.File) bool {
