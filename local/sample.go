@@ -551,10 +551,6 @@ func SampleReply(sent Sent) []Incoming {
 		if !strings.HasPrefix(strings.ToLower(subject), "re:") {
 			subject = "Re: " + subject
 		}
-		first, _, _ := strings.Cut(from.Name, " ")
-		if first == "" {
-			first = from.Email
-		}
 		raw, err := mailparse.Build(mailparse.Outgoing{
 			From: from, To: []mailparse.Address{sent.From}, Subject: subject, Date: at,
 			MessageID:  fmt.Sprintf("answer-%x-%d@sample.teapost.example", sum[:8], len(out)),

@@ -61,14 +61,6 @@ func (m *fakeMail) did(format string, args ...any) {
 	m.done = append(m.done, fmt.Sprintf(format, args...))
 }
 
-// changed puts an update in the channel, as Mail does.
-func (m *fakeMail) changed() {
-	select {
-	case m.updates <- struct{}{}:
-	default:
-	}
-}
-
 func (m *fakeMail) Updates() <-chan struct{}          { return m.updates }
 func (m *fakeMail) Folders() []state.Folder           { return m.folders }
 func (m *fakeMail) Labels() []state.Label             { return m.labels }

@@ -93,7 +93,6 @@ func WrapRanges(s string, first, rest int) []Range {
 				emit(pos, pos)
 				w = 0
 			}
-			word = w > 0
 			// What was carried over may itself be too long, after a narrower first line.
 			for w+cw > limit && pos > start {
 				end, lw := start, 0
@@ -107,7 +106,6 @@ func WrapRanges(s string, first, rest int) []Range {
 				}
 				emit(end, end)
 				w -= lw
-				word = w > 0
 			}
 		}
 		w += cw
