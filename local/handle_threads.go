@@ -13,10 +13,6 @@ import (
 	"codeberg.org/teapost/teapost/internal/mailparse"
 )
 
-// fewHits is up to how many threads found by a search are sorted after finding them; more are picked out
-// of the sorted folder instead.
-const fewHits = 3000
-
 func (s *Server) listThreads(c *call) (any, error) {
 	limit, err := c.limit()
 	if err != nil {
@@ -50,14 +46,6 @@ func (s *Server) listThreads(c *call) (any, error) {
 	return page(data, more, "nextPageToken", next), nil
 }
 
-// threadQuery is what a thread list asks for.
-type threadQuery struct {
-	place   int64 // 0 is everywhere
-	sort    string
-	threads []cond
-	message []cond
-}
-
 // threadQuery reads the query values of a list; nil without an error says that nothing can match.
 func (s *Server) threadQuery(c *call) (*threadQuery, error) {
 	q := &threadQuery{sort: c.query.Get("sort")}
@@ -89,7 +77,7 @@ func (s *Server) threadQuery(c *call) (*threadQuery, error) {
 			q.place = 0
 		}
 		q.threads = append(q.threads, found.threads...)
-		q.message = found.message
+		q.message, q.match, q.from, q.until = found.message, found.match, found.from, found.until
 	}
 	for id := range strings.SplitSeq(c.query.Get("labelIds"), ",") {
 		if id = strings.TrimSpace(id); id == "" {
@@ -132,73 +120,6 @@ func (s *Server) threadQuery(c *call) (*threadQuery, error) {
 		return nil, nil
 	}
 	return q, nil
-}
-
-func (s *Server) findThreads(ctx context.Context, q *threadQuery, cur cursor, after bool, limit int) ([]cursor, error) {
-	message := joinConds(q.message, " AND ")
-	conds := slices.Clone(q.threads)
-	from := "places p JOIN threads t ON t.id = p.thread_id"
-	if len(q.message) > 0 {
-		inner := "SELECT m.thread_id FROM messages m WHERE " + message.sql
-		ids, err := s.ids(ctx, "SELECT DISTINCT thread_id FROM ("+inner+") LIMIT ?", append(slices.Clone(message.args), fewHits+1)...)
-		if err != nil {
-			return nil, err
-		}
-		if len(ids) == 0 {
-			return nil, nil
-		}
-		if len(ids) <= fewHits {
-			list, _ := json.Marshal(ids) // numbers
-			from = "json_each(?) h CROSS JOIN threads t ON t.id = h.value JOIN places p ON p.thread_id = t.id"
-			conds = append([]cond{{"1", []any{string(list)}}}, conds...)
-		} else {
-			conds = append(conds, cond{"p.thread_id IN (" + inner + ")", message.args})
-		}
-	}
-	key, numeric := "p.sort_at", true
-	order := "p.sort_at DESC, p.thread_id DESC"
-	compare := "(p.sort_at, p.thread_id) < (?, ?)"
-	switch q.sort {
-	case "oldest":
-		order, compare = "p.sort_at, p.thread_id", "(p.sort_at, p.thread_id) > (?, ?)"
-	case "sender", "subject":
-		key, numeric = "t.sort_"+q.sort, false
-		order, compare = key+", t.id", "("+key+", t.id) > (?, ?)"
-	}
-	if q.place != 0 {
-		conds = append(conds, cond{"p.place = ?", []any{q.place}})
-	} else {
-		// Each thread is in exactly one of these.
-		conds = append(conds, cond{"p.place IN (?, ?, ?, ?)", []any{placeAll, placeSpam, placeBin, placeSnoozed}})
-	}
-	if after {
-		var at any = cur.At
-		if !numeric {
-			at = cur.Text
-		}
-		conds = append(conds, cond{compare, []any{at, cur.ID}})
-	}
-	where := joinConds(conds, " AND ")
-	// The key alone is selected, so that a folder is read from its index only.
-	query := fmt.Sprintf("SELECT %s, p.thread_id FROM %s WHERE %s ORDER BY %s LIMIT ?", key, from, where.sql, order)
-	rows, err := s.reader.QueryContext(ctx, query, append(where.args, limit)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []cursor
-	for rows.Next() {
-		var r cursor
-		var into any = &r.At
-		if !numeric {
-			into = &r.Text
-		}
-		if err := rows.Scan(into, &r.ID); err != nil {
-			return nil, err
-		}
-		out = append(out, r)
-	}
-	return out, rows.Err()
 }
 
 func (s *Server) ids(ctx context.Context, query string, args ...any) ([]int64, error) {

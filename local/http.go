@@ -534,6 +534,8 @@ type cursor struct {
 	Text string `json:"t,omitempty"`
 	At   int64  `json:"a,omitempty"`
 	ID   int64  `json:"i"`
+	// Window counts the windows of hits of a search that were left behind; see findMatching.
+	Window int `json:"w,omitempty"`
 }
 
 func (c cursor) String() string {

@@ -36,6 +36,8 @@ type IngestOptions struct {
 	Unread  bool
 	Starred bool
 	Muted   bool
+	// Answered keeps the flag with which other programs mark what was answered.
+	Answered bool
 	// SnoozedUntil snoozes the thread of the message; zero does not.
 	SnoozedUntil time.Time
 	// Arrival says that the message comes just now: it wakes a snoozed thread, brings one back from the
@@ -119,7 +121,7 @@ type parsed struct {
 	data     []byte // the raw message as stored
 	body     []byte // for the table bodies, or nil
 	snippet  string
-	search   [6]string
+	search   searchText
 }
 
 const (
@@ -128,8 +130,6 @@ const (
 
 	// A larger message keeps its texts beside it, so that opening it does not decode its attachments.
 	bodyAside = 256 << 10
-	// What lies behind this much text is not found by searching.
-	searchBytes = 512 << 10
 )
 
 func prepare(ctx context.Context, raw []byte) (*parsed, error) {
@@ -151,18 +151,7 @@ func prepare(ctx context.Context, raw []byte) (*parsed, error) {
 	}
 	text := readable(msg)
 	p.snippet = snippet(text)
-	var names []string
-	for _, a := range msg.Attachments {
-		names = append(names, a.Filename)
-	}
-	p.search = [6]string{
-		indexText(clip(msg.Subject, 8<<10)),
-		indexText(addressText(msg.From), addressText(msg.Sender)),
-		indexText(addressText(msg.To), msg.DeliveredTo),
-		indexText(addressText(msg.Cc), addressText(msg.Bcc)),
-		indexText(clip(strings.Join(names, " "), 32<<10)),
-		indexText(clip(text, searchBytes)),
-	}
+	p.search = searchTextOf(msg, text)
 	return p, nil
 }
 
@@ -364,10 +353,15 @@ func (s *Server) ingest(t *tx, p *parsed, o IngestOptions) (Ingested, error) {
 		return Ingested{}, err
 	}
 	messageID := bareID(m.MessageID)
+	searchID, err := t.addToSearch(received, p.search)
+	if err != nil {
+		return Ingested{}, err
+	}
 	id, err := t.insert(`INSERT INTO messages(thread_id, message_id, hash, received_at, subject, from_name, from_email,
-		snippet, unread, outgoing, incoming, size, attachments, delivered_to, dated_at) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		snippet, unread, outgoing, incoming, size, attachments, delivered_to, dated_at, answered, search_id)
+		VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		thread, messageID, p.hash[:], received, oneLine(m.Subject), from.Name, from.Email,
-		p.snippet, o.Unread, o.outgoing, o.incoming, p.size, len(m.Attachments), nullText(delivered), dated)
+		p.snippet, o.Unread, o.outgoing, o.incoming, p.size, len(m.Attachments), nullText(delivered), dated, o.Answered, searchID)
 	if err != nil {
 		return Ingested{}, err
 	}
@@ -385,11 +379,6 @@ func (s *Server) ingest(t *tx, p *parsed, o IngestOptions) (Ingested, error) {
 		if err != nil {
 			return Ingested{}, err
 		}
-	}
-	err = t.exec("INSERT INTO mail_search(rowid, subject, sender, recipients, copies, files, body) VALUES(?,?,?,?,?,?,?)",
-		id, p.search[0], p.search[1], p.search[2], p.search[3], p.search[4], p.search[5])
-	if err != nil {
-		return Ingested{}, err
 	}
 	if err := t.placeMessage(thread, created, received, delivered, o); err != nil {
 		return Ingested{}, err

@@ -144,6 +144,7 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 		}
 	}
 	s.running.Go(func() { s.schedule(run) })
+	s.running.Go(func() { s.indexOld(run) })
 	return s, nil
 }
 
@@ -401,6 +402,7 @@ type tx struct {
 	now       int64 // milliseconds
 	stmts     map[string]*sql.Stmt
 	dirty     map[int64]bool // threads whose places must be brought up to date
+	search    []searchRow    // what goes into the search index at the end
 }
 
 func (t *tx) prepare(query string) (*sql.Stmt, error) {
@@ -476,6 +478,9 @@ func (t *tx) finish(fn func(*tx) error) error {
 		if err := t.refreshPlaces(id); err != nil {
 			return err
 		}
+	}
+	if err := t.flushSearch(); err != nil {
+		return err
 	}
 	return t.Commit()
 }

@@ -15,19 +15,23 @@ type cond struct {
 	args []any
 }
 
-// search is a parsed query.
+// search is a parsed query. What belongs to messages must all hold for one message of a thread.
 type search struct {
-	place   int64 // named by in: or is:snoozed; 0 when the query names none
-	any     bool  // in:anywhere
+	place   int64  // named by in: or is:snoozed; 0 when the query names none
+	any     bool   // in:anywhere
+	match   string // expression for the search index, or empty
+	message []cond
 	threads []cond
-	message []cond // all of them hold for one message
-	nothing bool   // the query holds nothing that can be searched for
+	nothing bool // the query holds nothing that can be searched for
+	// The days of the messages, as numbers in the search index. They bound what match reads; the conditions
+	// say it exactly.
+	from, until int64
 }
 
 type term struct {
 	field  string
 	value  string
-	quoted bool
+	whole  bool // a phrase with both its quotes: its last word does not go on
 	negate bool
 }
 
@@ -55,7 +59,6 @@ func splitQuery(q string) []term {
 			start = i
 		}
 		if i < len(rs) && rs[i] == '"' && i == start {
-			t.quoted = true
 			i++
 			start = i
 			for i < len(rs) && rs[i] != '"' {
@@ -63,6 +66,7 @@ func splitQuery(q string) []term {
 			}
 			t.value = string(rs[start:i])
 			if i < len(rs) {
+				t.whole = true
 				i++
 			}
 		} else {
@@ -78,7 +82,7 @@ func splitQuery(q string) []term {
 
 func knownField(name string) bool {
 	switch strings.ToLower(name) {
-	case "from", "to", "cc", "subject", "body", "is", "in", "has", "label", "filename",
+	case "from", "to", "cc", "bcc", "subject", "body", "is", "in", "has", "label", "filename",
 		"before", "after", "older", "newer", "older_than", "newer_than", "larger", "smaller":
 		return true
 	}
@@ -86,51 +90,133 @@ func knownField(name string) bool {
 }
 
 // parseQuery understands what a person types: words (each may go on), "phrases", field:value, - negates,
-// OR between two terms. It never fails: what has no meaning is looked for as text.
+// OR between two terms. It never fails: what has no meaning is looked for as text, and what is not
+// finished is left out. A negated term says that no message of the thread is so.
 func (s *Server) parseQuery(q string) search {
 	var out search
 	terms := splitQuery(q)
+	or := term{value: "OR"}
 	searched := false
+	var match []string
 	for i := 0; i < len(terms); i++ {
 		group := []term{terms[i]}
-		for i+2 < len(terms) && terms[i+1] == (term{value: "OR"}) {
+		for i+2 < len(terms) && terms[i+1] == or {
 			group = append(group, terms[i+2])
 			i += 2
 		}
-		var either []cond
+		var found []meaning
 		for _, t := range group {
-			c, level := s.termCond(t, &out)
-			switch level {
-			case levelNone:
-				continue
-			case levelPlace:
-				searched = true
-				continue
-			case levelThread:
-				if len(group) == 1 {
-					searched = true
-					if t.negate {
-						c.sql = "NOT (" + c.sql + ")"
-					}
-					out.threads = append(out.threads, c)
-					continue
-				}
-				c = cond{"m.thread_id IN (SELECT t.id FROM threads t WHERE " + c.sql + ")", c.args}
-			case levelMessage:
+			if m := s.meaning(t); m.level != levelNone {
+				m.negate = t.negate
+				found = append(found, m)
 			}
-			searched = true
-			if t.negate {
-				// No message of the thread may match.
-				c = cond{"m.thread_id NOT IN (SELECT m.thread_id FROM messages m WHERE " + c.sql + ")", c.args}
-			}
-			either = append(either, c)
 		}
-		if len(either) > 0 {
-			out.message = append(out.message, joinConds(either, " OR "))
+		switch {
+		case len(found) == 0:
+		case len(found) == 1 && found[0].alone(&out):
+			searched = true
+		default:
+			searched = true
+			if expr, ok := eitherText(found); ok {
+				match = append(match, expr)
+				continue
+			}
+			out.either(found)
 		}
 	}
+	out.match = strings.Join(match, " AND ")
 	out.nothing = len(terms) > 0 && !searched
 	return out
+}
+
+type level int
+
+const (
+	levelNone    level = iota
+	levelAny           // in:anywhere
+	levelPlace         // the place place
+	levelThread        // cond of a thread
+	levelMessage       // cond of a message
+	levelText          // text for the search index
+)
+
+// meaning is what one term says.
+type meaning struct {
+	level  level
+	negate bool
+	place  int64
+	cond   cond
+	text   string
+	// For an age or a day: bounds in the search index.
+	from, until int64
+}
+
+// alone adds a term that stands by itself, but for text that the search index looks for.
+func (m *meaning) alone(out *search) bool {
+	switch {
+	case m.level == levelAny:
+		out.any = true
+	case m.level == levelPlace && !m.negate:
+		out.place = m.place
+	case m.level == levelMessage && !m.negate:
+		out.message = append(out.message, m.cond)
+		out.from = max(out.from, m.from)
+		if m.until != 0 && (out.until == 0 || m.until < out.until) {
+			out.until = m.until
+		}
+	case m.level == levelText && !m.negate:
+		return false
+	default:
+		out.threads = append(out.threads, m.ofThread())
+	}
+	return true
+}
+
+// ofThread gives the condition of a thread t.
+func (m *meaning) ofThread() cond {
+	c := m.cond
+	not := ""
+	if m.negate {
+		not = "NOT "
+	}
+	switch m.level {
+	case levelAny:
+		return cond{"1", nil}
+	case levelPlace:
+		c = cond{"EXISTS(SELECT 1 FROM places x WHERE x.thread_id = t.id AND x.place = ?)", []any{m.place}}
+	case levelMessage:
+		c = cond{"EXISTS(SELECT 1 FROM messages m WHERE m.thread_id = t.id AND " + c.sql + ")", c.args}
+	case levelText:
+		// Read once and looked up for each thread.
+		c = cond{`t.id IN (SELECT m.thread_id FROM mail_search f CROSS JOIN messages m ON m.search_id = f.rowid
+			WHERE f.mail_search MATCH ?)`, []any{m.text}}
+	case levelNone, levelThread:
+	}
+	return cond{not + "(" + c.sql + ")", c.args}
+}
+
+// either adds terms of which one must hold.
+func (out *search) either(group []meaning) {
+	var list []cond
+	for _, m := range group {
+		list = append(list, m.ofThread())
+		if m.level == levelPlace {
+			out.any = true // the place is said by the term
+		}
+	}
+	out.threads = append(out.threads, joinConds(list, " OR "))
+}
+
+// eitherText gives one expression for terms that are all text.
+func eitherText(group []meaning) (string, bool) {
+	var list []string
+	for _, m := range group {
+		if m.level != levelText || m.negate {
+			return "", false
+		}
+		list = append(list, "("+m.text+")")
+	}
+	return "(" + strings.Join(list, " OR ") + ")", true
 }
 
 func joinConds(list []cond, with string) cond {
@@ -143,149 +229,192 @@ func joinConds(list []cond, with string) cond {
 	return cond{strings.Join(parts, with), args}
 }
 
-type level int
-
-const (
-	levelNone level = iota
-	levelPlace
-	levelThread
-	levelMessage
+var (
+	isValues  = []string{"unread", "read", "starred", "flagged", "muted", "sent", "snoozed", "answered", "replied"}
+	hasValues = []string{"attachment", "attachments", "file"}
 )
 
-func (s *Server) termCond(t term, out *search) (cond, level) {
+func begins(list []string, v string) bool {
+	return slices.ContainsFunc(list, func(s string) bool { return strings.HasPrefix(s, v) })
+}
+
+func (s *Server) meaning(t term) meaning {
 	v := strings.ToLower(strings.TrimSpace(t.value))
-	now := s.now()
+	if v == "" {
+		return meaning{}
+	}
+	message := func(sql string, args ...any) meaning { return meaning{level: levelMessage, cond: cond{sql, args}} }
+	thread := func(sql string, args ...any) meaning { return meaning{level: levelThread, cond: cond{sql, args}} }
 	switch t.field {
 	case "":
-		return textCond("", t)
+		return textMeaning("", t)
 	case "from":
 		if v == "me" {
-			return cond{"m.outgoing = 1", nil}, levelMessage
+			return message("m.outgoing = 1")
 		}
-		return textCond("{sender} : ", t)
+		return textMeaning("{sender} : ", t)
 	case "to":
 		if v == "me" {
-			return cond{"m.incoming = 1", nil}, levelMessage
+			return message("m.incoming = 1")
 		}
-		return textCond("{recipients copies} : ", t)
-	case "cc":
-		return textCond("{copies} : ", t)
+		return textMeaning("{recipients copies} : ", t)
+	case "cc", "bcc":
+		return textMeaning("{copies} : ", t)
 	case "subject":
-		return textCond("{subject} : ", t)
+		return textMeaning("{subject} : ", t)
 	case "body":
-		return textCond("{body} : ", t)
+		return textMeaning("{body} : ", t)
 	case "filename":
-		return textCond("{files} : ", t)
+		return textMeaning("{files} : ", t)
 	case "has":
-		if v == "attachment" || v == "attachments" || v == "file" {
-			return cond{"EXISTS(SELECT 1 FROM attachments a WHERE a.message_id = m.id AND a.inline = 0)", nil}, levelMessage
+		switch {
+		case slices.Contains(hasValues, v):
+			return message("EXISTS(SELECT 1 FROM attachments a WHERE a.message_id = m.id AND a.inline = 0)")
+		case begins(hasValues, v):
+			return meaning{}
 		}
 	case "is":
 		switch v {
 		case "unread":
-			return cond{"t.unread > 0", nil}, levelThread
+			return thread("t.unread > 0")
 		case "read":
-			return cond{"t.unread = 0", nil}, levelThread
+			return thread("t.unread = 0")
 		case "starred", "flagged":
-			return cond{"t.starred = 1", nil}, levelThread
+			return thread("t.starred = 1")
 		case "muted":
-			return cond{"t.muted = 1", nil}, levelThread
+			return thread("t.muted = 1")
 		case "sent":
-			return cond{"t.outgoing > 0", nil}, levelThread
+			return thread("t.outgoing > 0")
+		case "answered", "replied":
+			return message("m.answered = 1")
 		case "snoozed":
-			if t.negate {
-				return cond{"t.snoozed_until IS NOT NULL", nil}, levelThread
-			}
-			out.place = placeSnoozed
-			return cond{}, levelPlace
+			return meaning{level: levelPlace, place: placeSnoozed}
+		}
+		if begins(isValues, v) {
+			return meaning{}
 		}
 	case "in":
 		if v == "anywhere" {
-			out.any = true
-			return cond{}, levelPlace
+			return meaning{level: levelAny}
 		}
 		if p, ok := folderPlace(v); ok && p != placeDraft {
-			if t.negate {
-				return cond{"EXISTS(SELECT 1 FROM places x WHERE x.thread_id = t.id AND x.place = ?)", []any{p}}, levelThread
-			}
-			out.place = p
-			return cond{}, levelPlace
+			return meaning{level: levelPlace, place: p}
 		}
-		return cond{"EXISTS(SELECT 1 FROM thread_labels l JOIN labels n ON n.id = l.label_id WHERE l.thread_id = t.id AND n.folded = ?)", []any{fold(v)}}, levelThread
+		return labelMeaning(v)
 	case "label":
 		if p, ok := systemPlace(strings.ToUpper(v)); ok {
-			return cond{"EXISTS(SELECT 1 FROM places x WHERE x.thread_id = t.id AND x.place = ?)", []any{p}}, levelThread
+			return meaning{level: levelPlace, place: p}
 		}
-		return cond{"EXISTS(SELECT 1 FROM thread_labels l JOIN labels n ON n.id = l.label_id WHERE l.thread_id = t.id AND n.folded = ?)", []any{fold(v)}}, levelThread
+		return labelMeaning(v)
 	case "before", "older", "older_than":
-		if at, ok := queryTime(v, now); ok {
-			return cond{"m.received_at < ?", []any{at.UnixMilli()}}, levelMessage
+		at, ok := queryTime(v, s.now())
+		if !ok {
+			return meaning{}
 		}
+		m := message("m.received_at < ?", at.UnixMilli())
+		m.until = searchDay(at.UnixMilli()) + 1<<searchDayBits
+		return m
 	case "after", "newer", "newer_than":
-		if at, ok := queryTime(v, now); ok {
-			return cond{"m.received_at >= ?", []any{at.UnixMilli()}}, levelMessage
+		at, ok := queryTime(v, s.now())
+		if !ok {
+			return meaning{}
 		}
-	case "larger":
-		if n, ok := querySize(v); ok {
-			return cond{"m.size > ?", []any{n}}, levelMessage
+		m := message("m.received_at >= ?", at.UnixMilli())
+		m.from = searchDay(at.UnixMilli())
+		return m
+	case "larger", "smaller":
+		n, ok := querySize(v)
+		switch {
+		case !ok:
+			return meaning{}
+		case t.field == "larger":
+			return message("m.size > ?", n)
 		}
-	case "smaller":
-		if n, ok := querySize(v); ok {
-			return cond{"m.size < ?", []any{n}}, levelMessage
-		}
+		return message("m.size < ?", n)
 	}
 	t.value = t.field + " " + t.value
-	return textCond("", t)
+	return textMeaning("", t)
 }
 
-func textCond(columns string, t term) (cond, level) {
-	p := phrase(t.value, t.quoted)
+// labelMeaning finds a label by its name, or by that of the label above it. Dashes may stand for blanks.
+func labelMeaning(name string) meaning {
+	f := fold(name)
+	return meaning{level: levelThread, cond: cond{`EXISTS(SELECT 1 FROM thread_labels l JOIN labels n ON n.id = l.label_id
+		WHERE l.thread_id = t.id AND (n.folded = ? OR replace(n.folded, ' ', '-') = ? OR n.folded LIKE ? ESCAPE '\'))`,
+		[]any{f, f, escapeLike(f) + "/%"}}}
+}
+
+// textMeaning looks for text. What is negated is taken as whole words: half a word would take out too much.
+func textMeaning(columns string, t term) meaning {
+	p := phrase(t.value, t.whole || t.negate)
 	if p == "" {
-		return cond{}, levelNone
+		return meaning{}
 	}
-	return cond{"m.id IN (SELECT rowid FROM mail_search WHERE mail_search MATCH ?)", []any{columns + p}}, levelMessage
+	return meaning{level: levelText, text: columns + p}
 }
 
-// queryTime reads a day (2026-03-01, 2026/3/1) or an age (3d, 2w, 6m, 1y).
+// queryTime reads a day (2026-03-01, 2026/3/1, today, yesterday, monday, march) or an age (3d, 2w, 6m, 1y), and gives
+// the beginning of that day, month or year.
 func queryTime(v string, now time.Time) (time.Time, bool) {
-	for _, layout := range []string{"2006-1-2", "2006/1/2", "2006-1", "2006/1", "2006"} {
+	for _, layout := range []string{"2006-1-2", "2006/1/2", "2.1.2006", "2006-1", "2006/1", "2006"} {
 		if t, err := time.ParseInLocation(layout, v, now.Location()); err == nil {
 			return t, true
 		}
 	}
-	if len(v) < 2 {
-		return time.Time{}, false
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
+	switch v {
+	case "today":
+		return today, true
+	case "yesterday":
+		return today.AddDate(0, 0, -1), true
 	}
-	n, err := strconv.Atoi(v[:len(v)-1])
+	if len(v) >= 3 {
+		for d := range 7 {
+			if day := today.AddDate(0, 0, -d); strings.HasPrefix(strings.ToLower(day.Weekday().String()), v) {
+				return day, true
+			}
+		}
+		for m := range 12 {
+			first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, now.Location()).AddDate(0, -m, 0)
+			if strings.HasPrefix(strings.ToLower(first.Month().String()), v) {
+				return first, true
+			}
+		}
+	}
+	number := strings.TrimRight(v, "abcdefghijklmnopqrstuvwxyz")
+	n, err := strconv.Atoi(number)
 	if err != nil || n < 0 || n > 100_000 {
 		return time.Time{}, false
 	}
-	switch v[len(v)-1] {
-	case 'h':
+	switch strings.TrimSuffix(v[len(number):], "s") {
+	case "h", "hour":
 		return now.Add(-time.Duration(n) * time.Hour), true
-	case 'd':
+	case "d", "day":
 		return now.AddDate(0, 0, -n), true
-	case 'w':
+	case "w", "week":
 		return now.AddDate(0, 0, -7*n), true
-	case 'm':
+	case "m", "mo", "month":
 		return now.AddDate(0, -n, 0), true
-	case 'y':
+	case "y", "year":
 		return now.AddDate(-n, 0, 0), true
 	}
 	return time.Time{}, false
 }
 
 func querySize(v string) (int64, bool) {
-	unit := int64(1)
+	unit := 1.0
 	v = strings.TrimSuffix(v, "b")
-	for suffix, u := range map[string]int64{"k": 1 << 10, "m": 1 << 20, "g": 1 << 30} {
+	for suffix, u := range map[string]float64{"k": 1 << 10, "m": 1 << 20, "g": 1 << 30} {
 		if rest, ok := strings.CutSuffix(v, suffix); ok {
 			v, unit = rest, u
 			break
 		}
 	}
-	n, err := strconv.ParseInt(v, 10, 32)
-	return n * unit, err == nil && n >= 0
+	n, err := strconv.ParseFloat(v, 64)
+	if err != nil || !(n >= 0 && n*unit < 1<<50) {
+		return 0, false
+	}
+	return int64(n * unit), true
 }
 
 // placeDraft stands for the folder of drafts, which are no threads.

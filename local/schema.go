@@ -217,4 +217,47 @@ CREATE VIRTUAL TABLE mail_search USING fts5(
 `, `
 -- When a message says to be from, if that lies in the future: received_at is then an instant that was.
 ALTER TABLE messages ADD COLUMN dated_at INTEGER;
-`}
+`, `
+-- The flag of the mailbox that a message came from, or set by an answer from here.
+ALTER TABLE messages ADD COLUMN answered INTEGER NOT NULL DEFAULT 0;
+
+-- The row of a message in mail_search: the day on which it came, and a number within that day. NULL says
+-- that the message is not in the search index yet.
+ALTER TABLE messages ADD COLUMN search_id INTEGER;
+CREATE UNIQUE INDEX messages_search ON messages(search_id) WHERE search_id IS NOT NULL;
+CREATE INDEX messages_unsearched ON messages(received_at) WHERE search_id IS NULL;
+
+-- What an import that was interrupted has done of each file.
+CREATE TABLE import_files(
+	path TEXT PRIMARY KEY,
+	size INTEGER NOT NULL,
+	modified INTEGER NOT NULL,
+	done INTEGER NOT NULL,
+	messages INTEGER NOT NULL,
+	imported INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE import_problems(
+	path TEXT NOT NULL,
+	at INTEGER NOT NULL,
+	reason TEXT NOT NULL,
+	PRIMARY KEY(path, at)
+) WITHOUT ROWID;
+
+-- The drafts that were imported, so that one that is sent or thrown away does not come back.
+CREATE TABLE imported_drafts(
+	hash BLOB PRIMARY KEY
+) WITHOUT ROWID;
+
+DROP TABLE mail_search;
+` + searchTable}
+
+// searchTable makes the search index. The texts are folded by this program (see fold.go), so that the
+// tokenizer only splits at blanks. The prefixes are what makes the hits of a short word come newest first
+// without reading the others.
+const searchTable = `
+CREATE VIRTUAL TABLE mail_search USING fts5(
+	subject, sender, recipients, copies, files, body,
+	content='', contentless_delete=1, prefix='1 2 3',
+	tokenize="unicode61 remove_diacritics 0 categories 'L* N* Co Mn Mc'"
+);
+`

@@ -284,7 +284,7 @@ func (t *tx) deleteThread(id int64) error {
 			"DELETE FROM raws WHERE message_id = ?",
 			"DELETE FROM bodies WHERE message_id = ?",
 			"DELETE FROM attachments WHERE message_id = ?",
-			"DELETE FROM mail_search WHERE rowid = ?",
+			"DELETE FROM mail_search WHERE rowid = (SELECT search_id FROM messages WHERE id = ?)",
 			"UPDATE drafts SET forward_of = NULL WHERE forward_of = ?",
 		} {
 			if err := t.exec(q, m); err != nil {

@@ -1,0 +1,167 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// threadQuery is what a thread list asks for.
+type threadQuery struct {
+	place   int64 // 0 is everywhere
+	sort    string
+	threads []cond
+	message []cond // all of them, and match, hold for one message of the thread
+	match   string
+	from    int64 // bounds of match; 0 is none
+	until   int64
+}
+
+// findThreads gives the rows of a list that follow the cursor.
+func (s *Server) findThreads(ctx context.Context, q *threadQuery, cur cursor, after bool, limit int) ([]cursor, error) {
+	if q.match != "" {
+		return s.findMatching(ctx, q, cur, after, limit)
+	}
+	conds := slices.Clone(q.threads)
+	if len(q.message) > 0 {
+		message := joinConds(q.message, " AND ")
+		ids, err := s.ids(ctx, "SELECT DISTINCT m.thread_id FROM messages m WHERE "+message.sql+" LIMIT ?",
+			append(slices.Clone(message.args), fewHits+1)...)
+		if err != nil {
+			return nil, err
+		}
+		if len(ids) <= fewHits {
+			return s.sortThreads(ctx, q, conds, ids, cur, after, limit)
+		}
+		// So many are better picked out of the sorted folder.
+		conds = append(conds, cond{"EXISTS(SELECT 1 FROM messages m WHERE m.thread_id = t.id AND " + message.sql + ")", message.args})
+	}
+	return s.selectThreads(ctx, q, "places p JOIN threads t ON t.id = p.thread_id", conds, cur, after, limit)
+}
+
+const (
+	// fewHits is up to how many threads are found first and sorted then.
+	fewHits = 3000
+	// firstWindow is how many of the newest messages that match are looked at first. Each further window is
+	// windowGrowth times as large.
+	firstWindow  = 2000
+	windowGrowth = 4
+)
+
+// findMatching finds threads by the text of their messages. A common word, or the first letter of one, is in
+// most of the mail: so the newest messages that match are taken in windows, and the threads of each window
+// are sorted like any list. A thread is in the window of its newest message that matches.
+func (s *Server) findMatching(ctx context.Context, q *threadQuery, cur cursor, after bool, limit int) ([]cursor, error) {
+	window, size, earlier := cur.Window, firstWindow, 0
+	if q.sort == "sender" || q.sort == "subject" {
+		window, size = 0, -1
+	}
+	for range min(max(window, 0), 15) {
+		earlier, size = size, size*windowGrowth
+	}
+	var out []cursor
+	for {
+		hits, err := s.matching(ctx, q, size)
+		if err != nil {
+			return nil, err
+		}
+		seen := map[int64]bool{}
+		var fresh []int64
+		for i, id := range hits {
+			if i >= earlier && !seen[id] {
+				fresh = append(fresh, id)
+			}
+			seen[id] = true
+		}
+		rows, err := s.sortThreads(ctx, q, q.threads, fresh, cur, after, limit-len(out))
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			r.Window = window
+			out = append(out, r)
+		}
+		if len(out) >= limit || size < 0 || len(hits) < size {
+			return out, nil
+		}
+		earlier, size, after = size, size*windowGrowth, false
+		window++
+	}
+}
+
+// matching gives the threads of the messages that match, the newest message first, at most limit of them; all
+// without a limit.
+func (s *Server) matching(ctx context.Context, q *threadQuery, limit int) ([]int64, error) {
+	conds := []cond{{"f.mail_search MATCH ?", []any{q.match}}}
+	if q.from != 0 {
+		conds = append(conds, cond{"f.rowid >= ?", []any{q.from}})
+	}
+	if q.until != 0 {
+		conds = append(conds, cond{"f.rowid < ?", []any{q.until}})
+	}
+	where := joinConds(append(conds, q.message...), " AND ")
+	order := "DESC"
+	if q.sort == "oldest" {
+		order = "ASC"
+	}
+	return s.ids(ctx, "SELECT m.thread_id FROM mail_search f CROSS JOIN messages m ON m.search_id = f.rowid WHERE "+where.sql+
+		" ORDER BY f.rowid "+order+" LIMIT ?", append(where.args, limit)...)
+}
+
+// sortThreads lists those of the threads that are where the query looks.
+func (s *Server) sortThreads(ctx context.Context, q *threadQuery, conds []cond, ids []int64, cur cursor, after bool, limit int) ([]cursor, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	list, _ := json.Marshal(ids) // numbers
+	from := "json_each(?) h CROSS JOIN threads t ON t.id = h.value CROSS JOIN places p ON p.thread_id = t.id"
+	return s.selectThreads(ctx, q, from, append([]cond{{"1", []any{string(list)}}}, conds...), cur, after, limit)
+}
+
+func (s *Server) selectThreads(ctx context.Context, q *threadQuery, from string, conds []cond, cur cursor, after bool, limit int) ([]cursor, error) {
+	key, numeric := "p.sort_at", true
+	order := "p.sort_at DESC, p.thread_id DESC"
+	compare := "(p.sort_at, p.thread_id) < (?, ?)"
+	switch q.sort {
+	case "oldest":
+		order, compare = "p.sort_at, p.thread_id", "(p.sort_at, p.thread_id) > (?, ?)"
+	case "sender", "subject":
+		key, numeric = "t.sort_"+q.sort, false
+		order, compare = key+", t.id", "("+key+", t.id) > (?, ?)"
+	}
+	if q.place != 0 {
+		conds = append(conds, cond{"p.place = ?", []any{q.place}})
+	} else {
+		// Each thread is in exactly one of these.
+		conds = append(conds, cond{"p.place IN (?, ?, ?, ?)", []any{placeAll, placeSpam, placeBin, placeSnoozed}})
+	}
+	if after {
+		var at any = cur.At
+		if !numeric {
+			at = cur.Text
+		}
+		conds = append(conds, cond{compare, []any{at, cur.ID}})
+	}
+	where := joinConds(conds, " AND ")
+	// The key alone is selected, so that a folder is read from its index only.
+	query := fmt.Sprintf("SELECT %s, p.thread_id FROM %s WHERE %s ORDER BY %s LIMIT ?", key, from, where.sql, order)
+	rows, err := s.reader.QueryContext(ctx, query, append(where.args, limit)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []cursor
+	for rows.Next() {
+		var r cursor
+		var into any = &r.At
+		if !numeric {
+			into = &r.Text
+		}
+		if err := rows.Scan(into, &r.ID); err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, rows.Err()
+}
