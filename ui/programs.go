@@ -1,7 +1,9 @@
 package ui
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
@@ -38,10 +40,24 @@ func openCmd(f *Frame, target string) tea.Cmd {
 		cmd := exec.Command(argv[0], argv[1:]...)
 		cmd.Env = withoutSecrets(os.Environ())
 		if err := cmd.Run(); err != nil {
-			return flashMsg{text: fmt.Sprintf("Could not open it with %s: %s", clean.Line(argv[0]), clean.Line(err.Error())), failure: true}
+			return flashMsg{text: fmt.Sprintf("Could not open it with %s: %s", clean.Line(argv[0]), whyNotRun(err)), failure: true}
 		}
 		return nil
 	}
+}
+
+// whyNotRun says in a person's words why a program did not do its work.
+func whyNotRun(err error) string {
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return "it is not installed"
+	case errors.Is(err, fs.ErrPermission):
+		return "it may not be run"
+	case errors.As(err, &exit) && exit.Exited():
+		return fmt.Sprintf("it ended with code %d", exit.ExitCode())
+	}
+	return clean.Line(err.Error())
 }
 
 func systemOpener() []string {

@@ -118,9 +118,9 @@ func (r *reader) refresh(f *Frame) (cmd tea.Cmd) {
 	if r.th.Known && !r.settled && len(r.th.Messages) > 0 {
 		r.settle()
 		cmd = r.lay(f)
-		r.toMessage(r.cur, f)
-		// The folded messages before it are worth a glance.
-		r.top = max(0, r.top-above)
+		// The folded messages before it are worth a glance, as long as its own text has the room.
+		r.top = r.heads[r.cur] - above
+		r.clamp(len(r.rows), f.Height)
 	}
 	r.cur = max(0, min(r.cur, len(r.th.Messages)-1))
 	if r.wanted != "" {

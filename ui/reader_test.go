@@ -30,6 +30,19 @@ func TestReaderOpensUnreadAndMarksRead(t *testing.T) {
 	s.has("And the tables before them.")
 }
 
+// What is unread is in sight at once, however many messages stand folded before it.
+func TestReaderOpensWhereTheTextIs(t *testing.T) {
+	m := sampleMail()
+	th := state.Thread{Row: state.Row{ID: "t1", Filled: true}, Known: true, Rev: 1}
+	for i := range 18 {
+		th.Messages = append(th.Messages, api.Message{ID: fmt.Sprint("m", i), Text: fmt.Sprintf("Text %d.\n", i), Unread: i == 17})
+	}
+	m.threads["t1"] = th
+	s := startTest(t, m, 80, 24)
+	s.keys("enter")
+	s.has("Text 17.", "Text 16.")
+}
+
 func TestReaderMessages(t *testing.T) {
 	s := startTest(t, sampleMail(), 80, 24)
 	s.keys("enter", "p")
@@ -77,7 +90,7 @@ func TestLinksShowTheirTargetFirst(t *testing.T) {
 	s.keys("esc")
 	s.hasNot("no such link")
 	s.keys("1", "enter")
-	s.has("Could not open it with /nonexistent/opener")
+	s.has("Could not open it with /nonexistent/opener: it is not installed")
 	s.keys("3", "enter")
 	s.has("ada@example.com", "lin@example.net", "Hi")
 	s.hasNot("passwd")
@@ -149,7 +162,7 @@ func TestAttachments(t *testing.T) {
 	m.opened = "/tmp/notes.pdf"
 	s.app.o.Opener = []string{"/nonexistent/opener"}
 	s.refresh()
-	s.has("Could not open it with /nonexistent/opener")
+	s.has("Could not open it with /nonexistent/opener: it is not installed")
 	s.keys("w")
 	s.has("Save “notes.pdf” in")
 	s.keys("esc")
