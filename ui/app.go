@@ -576,7 +576,7 @@ func (a *app) global(action keymap.Action) tea.Cmd {
 	case keymap.Compose:
 		return a.push(&a.screens, newCompose(m.NewDraft("")))
 	case keymap.Search:
-		return a.push(&a.dialogs, newSearch(a.threads.view.Query, a.threads.searches))
+		return a.push(&a.dialogs, newSearch(a.threads.searches))
 	case keymap.Undo:
 		if !m.Undo() {
 			a.say("There is nothing to undo", false)

@@ -20,10 +20,11 @@ type search struct {
 	done    func(text string, f *Frame) tea.Cmd
 }
 
-// newSearch asks for a search of the mail.
-func newSearch(current string, history []string) Screen {
+// newSearch asks for a search of the mail. It begins empty, so that what is typed is what is searched for; the search
+// that is shown is the newest of the history.
+func newSearch(history []string) Screen {
 	return &search{
-		in: newInput(current), history: history, at: -1, title: "Search the mail",
+		in: newInput(""), history: history, at: -1, title: "Search the mail",
 		help: "words   from:ada   subject:plan   is:unread   in:sent",
 		done: func(text string, f *Frame) tea.Cmd {
 			if text != "" {

@@ -535,6 +535,9 @@ func (s *threads) Hints(f *Frame) []keymap.Action {
 			keymap.Archive, keymap.Snooze, keymap.Trash, keymap.Label, keymap.Star, keymap.Unread, keymap.SelectRange, keymap.SelectNone,
 		}
 	}
+	if s.list.Known && !s.list.Loading && len(s.list.Rows) == 0 {
+		return []keymap.Action{keymap.Compose, keymap.Search, keymap.GoFolders, keymap.Undo, keymap.Refresh}
+	}
 	moves := []keymap.Action{keymap.Down, keymap.Up, keymap.Open}
 	switch roleOf(s.view, f) {
 	case state.RoleTrash:

@@ -235,6 +235,19 @@ func TestBackGoesThroughViews(t *testing.T) {
 	s.has("q quits")
 	s.keys("/", "up")
 	s.has("/ budget")
+	s.keys("enter", "/", "plan", "enter")
+	if got := m.took(); !strings.HasSuffix(got, "open view plan") {
+		t.Errorf("a new search begins empty: %q", got)
+	}
+}
+
+// Keys that need a row are not offered where there is none.
+func TestHintsOfAnEmptyList(t *testing.T) {
+	m := newFake()
+	m.lists[state.View{Folder: "inbox"}] = state.List{Known: true}
+	s := startTest(t, m, 80, 24)
+	s.has("c compose", "/ search")
+	s.hasNot("e archive", "# trash")
 }
 
 func TestSelectionTitle(t *testing.T) {
