@@ -361,6 +361,9 @@ var errNoReturn = errors.New("the call ended without a result")
 
 func (a *Async) noteWrite(resources []string) {
 	a.seq++
+	if len(a.flights) == 0 {
+		return // there is nothing to join
+	}
 	for _, r := range resources {
 		a.lastWrite[r] = a.seq
 	}
@@ -571,9 +574,6 @@ func (a *Async) finish(f *flight, value any, err error) {
 		a.end(w, value, err)
 	}
 	f.waiters = nil
-	if len(a.flights) == 0 {
-		clear(a.lastWrite)
-	}
 	a.schedule()
 	a.checkIdle()
 }
@@ -582,6 +582,9 @@ func (a *Async) over(f *flight) {
 	a.setState(f, flightOver)
 	delete(a.flights, f)
 	a.dropKey(f)
+	if len(a.flights) == 0 {
+		clear(a.lastWrite)
+	}
 }
 
 func (a *Async) dropKey(f *flight) {
