@@ -66,19 +66,6 @@ func (l *Label) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// List returns one page of labels.
-func (s LabelsService) List(ctx context.Context, p ListParams, options ...CallOption) (*Page[Label], error) {
-	return fetch[Page[Label]](ctx, s.core, "labels.list", nil, p.query(), nil, options)
-}
-
-// All walks every page from p.Cursor on. It stops after the first error.
-func (s LabelsService) All(ctx context.Context, p ListParams, options ...CallOption) iter.Seq2[Label, error] {
-	return walk(ctx, p.Cursor, options, func(ctx context.Context, cursor string, options []CallOption) (*Page[Label], error) {
-		p.Cursor = cursor
-		return s.List(ctx, p, options...)
-	})
-}
-
 // PeopleListParams narrows a list of people. Zero fields are left out.
 type PeopleListParams struct {
 	Q       string
@@ -87,6 +74,17 @@ type PeopleListParams struct {
 	Blocked *bool
 	Limit   int // 0: the server's default of 25; at most 100
 	Cursor  string
+}
+
+func (p PeopleListParams) query() query {
+	var q query
+	q.text("q", p.Q)
+	q.text("email", p.Email)
+	q.text("sort", p.Sort)
+	q.flag("blocked", p.Blocked)
+	q.number("limit", p.Limit)
+	q.text("cursor", p.Cursor)
+	return q
 }
 
 // KnownPerson is somebody one has written with or saved.
@@ -147,26 +145,12 @@ func (p *PeoplePage) UnmarshalJSON(b []byte) error {
 
 // List returns one page of people, for completing addresses.
 func (s PeopleService) List(ctx context.Context, p PeopleListParams, options ...CallOption) (*PeoplePage, error) {
-	var q query
-	q.text("q", p.Q)
-	q.text("email", p.Email)
-	q.text("sort", p.Sort)
-	q.flag("blocked", p.Blocked)
-	q.number("limit", p.Limit)
-	q.text("cursor", p.Cursor)
-	return fetch[PeoplePage](ctx, s.core, "contacts.listPeople", nil, q, nil, options)
+	return ContactsService{s.core}.ListPeople(ctx, p, options...)
 }
 
 // All walks every page from p.Cursor on. It stops after the first error.
 func (s PeopleService) All(ctx context.Context, p PeopleListParams, options ...CallOption) iter.Seq2[KnownPerson, error] {
-	return walk(ctx, p.Cursor, options, func(ctx context.Context, cursor string, options []CallOption) (*Page[KnownPerson], error) {
-		p.Cursor = cursor
-		page, err := s.List(ctx, p, options...)
-		if err != nil {
-			return nil, err
-		}
-		return &page.Page, nil
-	})
+	return ContactsService{s.core}.AllPeople(ctx, p, options...)
 }
 
 // MailboxAddress is an address of the account.
@@ -203,23 +187,6 @@ func (p *AddressPage) UnmarshalJSON(b []byte) error {
 	notNil(&w.Domains)
 	p.Unrestricted, p.Domains = w.Unrestricted, w.Domains
 	return json.Unmarshal(b, &p.Page)
-}
-
-// List returns one page of addresses.
-func (s AddressesService) List(ctx context.Context, p ListParams, options ...CallOption) (*AddressPage, error) {
-	return fetch[AddressPage](ctx, s.core, "addresses.list", nil, p.query(), nil, options)
-}
-
-// All walks every page from p.Cursor on. It stops after the first error.
-func (s AddressesService) All(ctx context.Context, p ListParams, options ...CallOption) iter.Seq2[MailboxAddress, error] {
-	return walk(ctx, p.Cursor, options, func(ctx context.Context, cursor string, options []CallOption) (*Page[MailboxAddress], error) {
-		p.Cursor = cursor
-		page, err := s.List(ctx, p, options...)
-		if err != nil {
-			return nil, err
-		}
-		return &page.Page, nil
-	})
 }
 
 // Key describes the credential: an API key or an OAuth token.
@@ -263,14 +230,4 @@ type Pong struct {
 	RoleID        string   `json:"roleId"`
 	GrantedScopes []string `json:"grantedScopes"`
 	WorkspaceID   string   `json:"workspaceId"`
-}
-
-// Get describes the credential.
-func (s MeService) Get(ctx context.Context, options ...CallOption) (*Key, error) {
-	return fetch[Key](ctx, s.core, "me.get", nil, query{}, nil, options)
-}
-
-// Ping checks that the server answers and knows the credential.
-func (s MeService) Ping(ctx context.Context, options ...CallOption) (*Pong, error) {
-	return fetch[Pong](ctx, s.core, "me.ping", nil, query{}, nil, options)
 }

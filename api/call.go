@@ -23,6 +23,7 @@ type callConfig struct {
 	id          string
 	idempotency *string
 	apiKey      *string
+	inbox       *string
 	timeout     *time.Duration
 	retries     *int
 	observers   []func(Event)
@@ -36,6 +37,10 @@ func WithIdempotencyKey(key string) CallOption {
 
 // WithAPIKey signs the call with another API key than the client's.
 func WithAPIKey(key string) CallOption { return func(c *callConfig) { c.apiKey = &key } }
+
+// WithInboxToken signs a call on a temporary mailbox with that mailbox's token, which
+// goes before every other credential. Other calls take no notice of it.
+func WithInboxToken(token string) CallOption { return func(c *callConfig) { c.inbox = &token } }
 
 // WithTimeout limits each attempt of the call; 0 or less: no limit.
 func WithTimeout(d time.Duration) CallOption { return func(c *callConfig) { c.timeout = &d } }
@@ -80,6 +85,8 @@ type call struct {
 	raw         bool
 	repeats     bool
 	keyed       bool // an idempotency key may be given
+	upload      *source
+	sink        *sink
 	decode      func(*answer) error
 }
 
@@ -100,18 +107,7 @@ func (c *core) invoke(ctx context.Context, name string, args []string, q query, 
 			rq.body, early = EncodeBody(body)
 		}
 	}
-	rq.decode = func(ans *answer) error {
-		if ans.body == nil || string(ans.body) == "null" {
-			if op.Class == ClassRead {
-				return errors.New("the answer is empty")
-			}
-			return nil
-		}
-		if ans.body[0] != '{' {
-			return errors.New("the answer is no object")
-		}
-		return json.Unmarshal(ans.body, out)
-	}
+	rq.decode = decodeObject(op, out)
 	p, err := c.run(ctx, rq, early, options)
 	if p == nil {
 		return "", err
@@ -119,9 +115,27 @@ func (c *core) invoke(ctx context.Context, name string, args []string, q query, 
 	return p.idempotency, err
 }
 
+var errEmptyAnswer = errors.New("the answer is empty")
+
+// decodeObject reads the JSON object of an answer into out.
+func decodeObject(op Operation, out any) func(*answer) error {
+	return func(ans *answer) error {
+		if ans.body == nil || string(ans.body) == "null" {
+			if op.Class == ClassRead {
+				return errEmptyAnswer
+			}
+			return nil
+		}
+		if ans.body[0] != '{' {
+			return errors.New("the answer is no object")
+		}
+		return decodeInto(ans.body, out)
+	}
+}
+
 // prepare checks everything that can be checked before a request is made.
 func (c *core) prepare(ctx context.Context, rq call, cfg callConfig) (*prepared, error) {
-	p := &prepared{op: rq.op, raw: rq.raw, repeats: rq.repeats, decode: rq.decode, timeout: c.timeout, body: rq.body}
+	p := &prepared{op: rq.op, raw: rq.raw, repeats: rq.repeats, decode: rq.decode, timeout: c.timeout, body: rq.body, upload: rq.upload, sink: rq.sink}
 	target := c.base.String() + rq.path
 	if rq.query != "" {
 		target += "?" + rq.query
@@ -139,13 +153,16 @@ func (c *core) prepare(ctx context.Context, rq call, cfg callConfig) (*prepared,
 	p.header = c.header.Clone()
 	p.header.Set("Accept", accept)
 	p.header.Set("User-Agent", c.userAgent)
-	if rq.body != nil {
+	if rq.body != nil || rq.upload != nil {
 		contentType := rq.contentType
 		if contentType == "" {
 			contentType = "application/json"
 			if !isObject(rq.body) {
 				return nil, argErr("the body is not a JSON object")
 			}
+		}
+		if !httpguts.ValidHeaderFieldValue(contentType) {
+			return nil, argErr("the content type holds a control character")
 		}
 		p.header.Set("Content-Type", contentType)
 	}
@@ -168,15 +185,16 @@ func (c *core) prepare(ctx context.Context, rq call, cfg callConfig) (*prepared,
 	switch {
 	case cfg.timeout != nil:
 		p.timeout = max(0, *cfg.timeout)
-	case p.timeout > 0 && (rq.op.Name == "files.upload" || rq.op.Name == "knowledge.uploadFile"):
+	case p.timeout > 0 && rq.op.Upload:
 		p.timeout = max(p.timeout, UploadTimeout)
 	}
 
-	cred := c.cred
-	if cfg.apiKey != nil {
-		if cred, err = keyCredential(*cfg.apiKey); err != nil {
-			return nil, err
-		}
+	cred, err := c.credentialFor(rq.op, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if cred.token == nil {
+		return p, nil
 	}
 	if p.credential, err = cred.token(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -189,6 +207,35 @@ func (c *core) prepare(ctx context.Context, rq call, cfg callConfig) (*prepared,
 		return nil, &ArgumentError{Code: codeNoCredential, Message: "the access token could not be had", Err: err}
 	}
 	return p, nil
+}
+
+// credentialFor picks what a call signs itself with: nothing where none is needed, on a
+// temporary mailbox the call's token, the call's key, the client's token, the client's
+// credential, and elsewhere the call's key or the client's credential.
+func (c *core) credentialFor(op Operation, cfg callConfig) (credential, error) {
+	if cfg.apiKey != nil {
+		if _, err := keyCredential(*cfg.apiKey); err != nil {
+			return credential{}, err
+		}
+	}
+	if cfg.inbox != nil {
+		if _, err := inboxCredential(*cfg.inbox); err != nil {
+			return credential{}, err
+		}
+	}
+	switch {
+	case op.Auth == AuthNone:
+		return credential{}, nil
+	case op.Auth == AuthInbox && cfg.inbox != nil:
+		return inboxCredential(*cfg.inbox)
+	case cfg.apiKey != nil:
+		return keyCredential(*cfg.apiKey)
+	case op.Auth == AuthInbox && c.inbox.token != nil:
+		return c.inbox, nil
+	case c.cred.token == nil:
+		return credential{}, &ArgumentError{Code: codeNoCredential, Message: "the client has no credential for this call"}
+	}
+	return c.cred, nil
 }
 
 // run makes the attempts and waits of one call. early is an error found before,
@@ -265,7 +312,7 @@ func (c *core) run(ctx context.Context, rq call, early error, options []CallOpti
 	for {
 		attempt++
 		emit(Event{Phase: Started})
-		ans, read, err := c.attempt(ctx, p)
+		ans, read, err := c.attempt(ctx, p, func(n, total int64) { emit(Event{Phase: Progress, Bytes: n, Total: total}) })
 		if err == nil {
 			if err = p.finish(ans, attempt); err == nil {
 				emit(Event{Phase: Done, Status: ans.status, Bytes: read, Request: requestID(ans.header, p.credential)})
@@ -298,7 +345,11 @@ func (c *core) run(ctx context.Context, rq call, early error, options []CallOpti
 			}
 			e.Op, e.Attempts, e.NotSent = rq.op.Name, attempt, notSent
 			fail.Cause = e.Cause
-			retry = true
+			retry = p.sink == nil || p.sink.wrote == 0 || p.sink.rewind != nil
+		case *TransferError:
+			notSent = false
+			e.Op, e.Attempts = rq.op.Name, attempt
+			fail.Cause = "file error"
 		}
 		emit(fail)
 		last = fail

@@ -11,13 +11,56 @@ import (
 
 // Client makes calls to one account at one base URL. It is safe for concurrent use.
 type Client struct {
-	Threads   ThreadsService
-	Drafts    DraftsService
-	Emails    EmailsService
-	Labels    LabelsService
-	People    PeopleService
-	Addresses AddressesService
-	Me        MeService
+	Account         AccountService
+	Addresses       AddressesService
+	Analytics       AnalyticsService
+	AppHost         AppHostService
+	Audiences       AudiencesService
+	Automations     AutomationsService
+	Billing         BillingService
+	Branding        BrandingService
+	Broadcasts      BroadcastsService
+	Calendar        CalendarService
+	Chats           ChatsService
+	Contacts        ContactsService
+	DNSConnections  DNSConnectionsService
+	Domains         DomainsService
+	Drafts          DraftsService
+	Emails          EmailsService
+	Encryption      EncryptionService
+	Events          EventsService
+	Exports         ExportsService
+	Files           FilesService
+	FollowUps       FollowUpsService
+	Forms           FormsService
+	Imports         ImportsService
+	Keys            KeysService
+	Knowledge       KnowledgeService
+	Labels          LabelsService
+	Languages       LanguagesService
+	Me              MeService
+	Members         MembersService
+	OutOfOffice     OutOfOfficeService
+	ProviderImports ProviderImportsService
+	Roles           RolesService
+	Rules           RulesService
+	Security        SecurityService
+	Senders         SendersService
+	Sending         SendingService
+	Settings        SettingsService
+	Subscriptions   SubscriptionsService
+	Support         SupportService
+	Suppressions    SuppressionsService
+	TempMail        TempMailService
+	Templates       TemplatesService
+	Threads         ThreadsService
+	Tools           ToolsService
+	Tracking        TrackingService
+	Webhooks        WebhooksService
+	Workspaces      WorkspacesService
+
+	// People is a shorter way to Contacts.ListPeople.
+	People PeopleService
 
 	core *core
 }
@@ -25,7 +68,8 @@ type Client struct {
 // core is what all services share. It is immutable.
 type core struct {
 	base      baseURL
-	cred      credential
+	cred      credential // without a token: none
+	inbox     credential // without a token: none
 	transport http.RoundTripper
 	userAgent string
 	header    http.Header
@@ -48,6 +92,12 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	var inbox credential
+	if o.InboxToken != "" {
+		if inbox, err = inboxCredential(o.InboxToken); err != nil {
+			return nil, err
+		}
+	}
 	if base.scheme != "https" && !base.local {
 		return nil, argErr("a credential is not sent over http to %s: use https (http is for this machine only)", base.host)
 	}
@@ -58,6 +108,7 @@ func New(o Options) (*Client, error) {
 	c := &core{
 		base:      base,
 		cred:      cred,
+		inbox:     inbox,
 		transport: o.Transport,
 		userAgent: o.UserAgent,
 		header:    header,
@@ -89,14 +140,55 @@ func New(o Options) (*Client, error) {
 
 func newClient(c *core) *Client {
 	return &Client{
-		Threads:   ThreadsService{c},
-		Drafts:    DraftsService{c},
-		Emails:    EmailsService{c},
-		Labels:    LabelsService{c},
-		People:    PeopleService{c},
-		Addresses: AddressesService{c},
-		Me:        MeService{c},
-		core:      c,
+		Account:         AccountService{c},
+		Addresses:       AddressesService{c},
+		Analytics:       AnalyticsService{c},
+		AppHost:         AppHostService{c},
+		Audiences:       AudiencesService{c},
+		Automations:     AutomationsService{c},
+		Billing:         BillingService{c},
+		Branding:        BrandingService{c},
+		Broadcasts:      BroadcastsService{c},
+		Calendar:        CalendarService{c},
+		Chats:           ChatsService{c},
+		Contacts:        ContactsService{c},
+		DNSConnections:  DNSConnectionsService{c},
+		Domains:         DomainsService{c},
+		Drafts:          DraftsService{c},
+		Emails:          EmailsService{c},
+		Encryption:      EncryptionService{c},
+		Events:          EventsService{c},
+		Exports:         ExportsService{c},
+		Files:           FilesService{c},
+		FollowUps:       FollowUpsService{c},
+		Forms:           FormsService{c},
+		Imports:         ImportsService{c},
+		Keys:            KeysService{c},
+		Knowledge:       KnowledgeService{c},
+		Labels:          LabelsService{c},
+		Languages:       LanguagesService{c},
+		Me:              MeService{c},
+		Members:         MembersService{c},
+		OutOfOffice:     OutOfOfficeService{c},
+		ProviderImports: ProviderImportsService{c},
+		Roles:           RolesService{c},
+		Rules:           RulesService{c},
+		Security:        SecurityService{c},
+		Senders:         SendersService{c},
+		Sending:         SendingService{c},
+		Settings:        SettingsService{c},
+		Subscriptions:   SubscriptionsService{c},
+		Support:         SupportService{c},
+		Suppressions:    SuppressionsService{c},
+		TempMail:        TempMailService{c},
+		Templates:       TemplatesService{c},
+		Threads:         ThreadsService{c},
+		Tools:           ToolsService{c},
+		Tracking:        TrackingService{c},
+		Webhooks:        WebhooksService{c},
+		Workspaces:      WorkspacesService{c},
+		People:          PeopleService{c},
+		core:            c,
 	}
 }
 

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"iter"
 )
 
 // DraftsService holds the calls on drafts.
@@ -71,38 +70,10 @@ func (p DraftListParams) query() query {
 	return q
 }
 
-// List returns one page of drafts.
-func (s DraftsService) List(ctx context.Context, p DraftListParams, options ...CallOption) (*Page[DraftSummary], error) {
-	return fetch[Page[DraftSummary]](ctx, s.core, "drafts.list", nil, p.query(), nil, options)
-}
-
-// All walks every page from p.PageToken on. It stops after the first error.
-func (s DraftsService) All(ctx context.Context, p DraftListParams, options ...CallOption) iter.Seq2[DraftSummary, error] {
-	return walk(ctx, p.PageToken, options, func(ctx context.Context, cursor string, options []CallOption) (*Page[DraftSummary], error) {
-		p.PageToken = cursor
-		return s.List(ctx, p, options...)
-	})
-}
-
-// Get returns a draft.
-func (s DraftsService) Get(ctx context.Context, id string, options ...CallOption) (*Draft, error) {
-	return fetch[Draft](ctx, s.core, "drafts.get", []string{id}, query{}, nil, options)
-}
-
-// Create saves a new draft. It is tried once.
-func (s DraftsService) Create(ctx context.Context, in DraftInput, options ...CallOption) (*SavedDraft, error) {
-	return fetch[SavedDraft](ctx, s.core, "drafts.create", nil, query{}, in, options)
-}
-
 // Update changes a draft; ForwardOf is not sent. It is tried once.
 func (s DraftsService) Update(ctx context.Context, id string, in DraftInput, options ...CallOption) (*SavedDraft, error) {
 	in.ForwardOf = Opt[string]{}
 	return fetch[SavedDraft](ctx, s.core, "drafts.update", []string{id}, query{}, in, options)
-}
-
-// Delete removes a draft. It is tried once.
-func (s DraftsService) Delete(ctx context.Context, id string, options ...CallOption) (*Deleted, error) {
-	return fetch[Deleted](ctx, s.core, "drafts.delete", []string{id}, query{}, nil, options)
 }
 
 // UnmarshalJSON reads the wire form; missing lists are empty.
@@ -116,10 +87,4 @@ func (d *Draft) UnmarshalJSON(b []byte) error {
 	notNil(&d.Bcc)
 	notNil(&d.Attachments)
 	return nil
-}
-
-func notNil[T any](s *[]T) {
-	if *s == nil {
-		*s = []T{}
-	}
 }

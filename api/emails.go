@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"iter"
 	"time"
 )
 
@@ -138,8 +137,9 @@ type Email struct {
 	Stream           string            `json:"stream"`
 	CreatedAt        time.Time         `json:"createdAt"`
 	Recipients       []EmailRecipient  `json:"recipients"` // empty in lists of some servers
-	Tracking         json.RawMessage   `json:"tracking"`
-	Translation      json.RawMessage   `json:"translation"`
+	// Tracking has the counts alone filled in by some calls; nil: not tracked.
+	Tracking    *TrackingSummary  `json:"tracking"`
+	Translation *EmailTranslation `json:"translation"` // nil: none
 }
 
 // UnmarshalJSON reads the wire form.
@@ -256,27 +256,4 @@ func (s EmailsService) send(ctx context.Context, body any, options []CallOption)
 	}
 	out.IdempotencyKey = key
 	return out, nil
-}
-
-// List returns one page of emails.
-func (s EmailsService) List(ctx context.Context, p EmailListParams, options ...CallOption) (*Page[Email], error) {
-	return fetch[Page[Email]](ctx, s.core, "emails.list", nil, p.query(), nil, options)
-}
-
-// All walks every page from p.Cursor on. It stops after the first error.
-func (s EmailsService) All(ctx context.Context, p EmailListParams, options ...CallOption) iter.Seq2[Email, error] {
-	return walk(ctx, p.Cursor, options, func(ctx context.Context, cursor string, options []CallOption) (*Page[Email], error) {
-		p.Cursor = cursor
-		return s.List(ctx, p, options...)
-	})
-}
-
-// Get returns an email as it stands now.
-func (s EmailsService) Get(ctx context.Context, id string, options ...CallOption) (*Email, error) {
-	return fetch[Email](ctx, s.core, "emails.get", []string{id}, query{}, nil, options)
-}
-
-// Cancel takes back an email that is not out yet.
-func (s EmailsService) Cancel(ctx context.Context, id string, options ...CallOption) (*Email, error) {
-	return fetch[Email](ctx, s.core, "emails.cancel", []string{id}, query{}, nil, options)
 }

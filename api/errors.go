@@ -20,6 +20,7 @@ var (
 	ErrPermission            = errors.New("permission denied")
 	ErrInsufficientScope     = errors.New("the key lacks a scope")
 	ErrStepUp                = errors.New("a step-up is needed")
+	ErrStepUpCode            = errors.New("the step-up code was refused")
 	ErrNotFound              = errors.New("not found")
 	ErrConflict              = errors.New("conflict")
 	ErrVersionConflict       = errors.New("changed elsewhere in the meantime")
@@ -56,6 +57,8 @@ const (
 	codeIdempotencyReuse      = "idempotency_key_reuse"
 	codeInvalidIdempotencyKey = "invalid_idempotency_key"
 	codeStepUp                = "step_up_required"
+	codeStepUpInvalid         = "step_up_code_invalid"
+	codeStepUpExpired         = "step_up_code_expired"
 	codeNoCredential          = "no_credential"
 )
 
@@ -133,6 +136,8 @@ func (e *Error) Is(target error) bool {
 		return e.Code == codeInsufficientScope
 	case ErrStepUp:
 		return e.Code == codeStepUp
+	case ErrStepUpCode:
+		return e.Code == codeStepUpInvalid || e.Code == codeStepUpExpired
 	case ErrNotFound:
 		return e.Type == TypeNotFound
 	case ErrConflict:

@@ -14,6 +14,7 @@ const (
 	Done                       // final: the call succeeded
 	GaveUp                     // final: the call failed
 	Cancelled                  // final: the caller ended it
+	Progress                   // bytes of an upload or a download went through; at most ten a second
 )
 
 // String returns the phase in lower case: "queued", "gave up".
@@ -33,6 +34,8 @@ func (p Phase) String() string {
 		return "gave up"
 	case Cancelled:
 		return "cancelled"
+	case Progress:
+		return "progress"
 	}
 	return "unknown"
 }
@@ -50,7 +53,8 @@ type Event struct {
 	Limit   int           // attempts allowed
 	Wait    time.Duration // length of the wait that begins; Waiting only
 	Until   time.Time     // when the next attempt starts; Waiting only
-	Bytes   int64         // read from the answer so far
+	Bytes   int64         // read from the answer so far; in Progress of an upload: sent so far
+	Total   int64         // Progress only: what Bytes will be in the end; 0: not known
 	Cause   string        // "503", "timeout", "connection reset"; with a wait also "Retry-After"
 	Status  int           // last HTTP status; 0 when none came
 	Code    string        // the API's error code

@@ -3,6 +3,7 @@ package api
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -40,7 +41,21 @@ type Operation struct {
 	Query  []string // the query keys it knows
 	Body   string   // name of the body's shape; empty when it has none
 	Answer string   // name of the answer's shape
+	Auth   Auth     // which credential it takes
+	Upload bool     // an attempt may take UploadTimeout
 }
+
+// Auth says which credential an operation takes.
+type Auth string
+
+// The credentials of operations.
+const (
+	AuthCredential Auth = ""      // an API key or an access token
+	AuthInbox      Auth = "inbox" // the token of a temporary mailbox, or an API key or access token
+	AuthNone       Auth = "none"  // none is sent
+)
+
+func (o Operation) knows(key string) bool { return slices.Contains(o.Query, key) }
 
 // Repeats reports whether a failed attempt may be followed by another.
 func (o Operation) Repeats() bool { return o.Class != ClassOnce }
@@ -104,6 +119,14 @@ func parseOperations(tsv string) (operationTable, error) {
 			Paging: Paging(cell("paging")),
 			Body:   cell("body"),
 			Answer: cell("answer"),
+		}
+		switch note := cell("note"); {
+		case strings.Contains(note, "auth: none"):
+			op.Auth = AuthNone
+		case strings.Contains(note, "auth: inbox token"):
+			op.Auth = AuthInbox
+		case strings.Contains(note, "timeout: upload"):
+			op.Upload = true
 		}
 		if q := cell("query"); q != "" {
 			op.Query = strings.Split(q, ",")

@@ -38,13 +38,18 @@ const (
 )
 
 // Options says how to reach the API. Exactly one of APIKey, AccessToken and
-// TokenFunc is needed. Printing Options shows no credential and no header value.
+// TokenFunc is needed, or none beside InboxToken or Anonymous. Printing Options shows no credential and no header value.
 type Options struct {
 	BaseURL     string // empty: DefaultBaseURL
 	APIKey      string // begins oe_live_ or oe_test_
 	AccessToken string // an OAuth access token
 	// TokenFunc gives an OAuth access token. It is called once a call, before the first attempt.
 	TokenFunc func(context.Context) (string, error)
+	// InboxToken opens a temporary mailbox: its calls take it before the credentials above,
+	// but after a key or token of the call's own.
+	InboxToken string
+	// Anonymous makes a client without a credential, for calls that need none or bring their own.
+	Anonymous bool
 
 	// Transport makes the requests; nil: one of the client's own. It must end a
 	// request when its context ends, and must not repeat one by itself.
@@ -71,7 +76,7 @@ func FromEnv(o Options) Options {
 	if o.BaseURL == "" {
 		o.BaseURL = env(EnvBaseURL)
 	}
-	if o.APIKey == "" && o.AccessToken == "" && o.TokenFunc == nil {
+	if o.APIKey == "" && o.AccessToken == "" && o.TokenFunc == nil && !o.Anonymous {
 		o.APIKey = env(EnvAPIKey)
 		if o.APIKey == "" {
 			o.AccessToken = env(EnvAccessToken)
@@ -94,8 +99,8 @@ func (o Options) String() string {
 	} else if base != "" {
 		base = "[invalid]"
 	}
-	return fmt.Sprintf("api.Options{BaseURL:%q APIKey:%s AccessToken:%s TokenFunc:%s Headers:%d Timeout:%s}",
-		base, show(o.APIKey != ""), show(o.AccessToken != ""), show(o.TokenFunc != nil), len(o.Header), o.Timeout)
+	return fmt.Sprintf("api.Options{BaseURL:%q APIKey:%s AccessToken:%s TokenFunc:%s InboxToken:%s Headers:%d Timeout:%s}",
+		base, show(o.APIKey != ""), show(o.AccessToken != ""), show(o.TokenFunc != nil), show(o.InboxToken != ""), len(o.Header), o.Timeout)
 }
 
 // GoString is String.
@@ -125,7 +130,7 @@ type Identity struct {
 	BaseURL string
 	Mode    Mode
 	// Credential is a fingerprint, not the credential: "key:" or "token:" and part of
-	// a hash. For a TokenFunc it is "token:function", whatever token comes.
+	// a hash. For a TokenFunc it is "token:function", whatever token comes; "none": there is none.
 	Credential string
 }
 
@@ -173,6 +178,16 @@ func tokenCredential(token string) (credential, error) {
 	}, nil
 }
 
+// inboxCredential takes any token that can stand in a header: what one looks like is
+// the server's affair.
+func inboxCredential(token string) (credential, error) {
+	if token == "" || !headerToken(token) {
+		return credential{}, argErr("the inbox token is empty, or holds a blank or a character that cannot be in a token")
+	}
+	s := newSecret(token)
+	return credential{token: func(context.Context) (string, error) { return s(), nil }}, nil
+}
+
 func checkToken(token string) error {
 	switch {
 	case token == "" || len(token) > 512:
@@ -203,6 +218,10 @@ func optionsCredential(o Options) (credential, error) {
 		}
 	}
 	switch {
+	case given == 0 && (o.Anonymous || o.InboxToken != ""):
+		return credential{print: "none"}, nil
+	case o.Anonymous:
+		return credential{}, argErr("a credential was given to a client that is to have none")
 	case given == 0:
 		return credential{}, &ArgumentError{Code: codeNoCredential, Message: "no credential: set " + EnvAPIKey + " or " + EnvAccessToken + ", or give one in the options"}
 	case given > 1:

@@ -42,7 +42,8 @@ func (p *Page[T]) UnmarshalJSON(b []byte) error {
 }
 
 // walk hands out the items of all pages. It ends when there is no more, when no
-// cursor comes, or when one comes back that was already followed.
+// cursor comes, or when one comes back that was already followed, and with an error
+// when ctx ends.
 func walk[T any](ctx context.Context, first string, options []CallOption, fetch func(context.Context, string, []CallOption) (*Page[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		followed := map[string]bool{first: true}
@@ -55,6 +56,11 @@ func walk[T any](ctx context.Context, first string, options []CallOption, fetch 
 				return
 			}
 			for _, item := range page.Items {
+				if ctx.Err() != nil {
+					var none T
+					yield(none, &NetworkError{Cancelled: true, NotSent: true, Err: context.Cause(ctx)})
+					return
+				}
 				if !yield(item, nil) {
 					return
 				}

@@ -1,9 +1,7 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
-	"iter"
 	"time"
 )
 
@@ -129,6 +127,12 @@ type CountsParams struct {
 	Address string
 }
 
+func (p CountsParams) query() query {
+	var q query
+	q.text("address", p.Address)
+	return q
+}
+
 // MailboxCounts holds the numbers beside folders and labels.
 type MailboxCounts struct {
 	Folders    []FolderCount   `json:"folders"`
@@ -163,95 +167,4 @@ type CategoryCount struct {
 	Category string `json:"category"`
 	Count    int    `json:"count"`
 	Unread   int    `json:"unread"`
-}
-
-// List returns one page of threads.
-func (s ThreadsService) List(ctx context.Context, p ThreadListParams, options ...CallOption) (*Page[ThreadSummary], error) {
-	return fetch[Page[ThreadSummary]](ctx, s.core, "threads.list", nil, p.query(), nil, options)
-}
-
-// All walks every page from p.PageToken on. It stops after the first error.
-func (s ThreadsService) All(ctx context.Context, p ThreadListParams, options ...CallOption) iter.Seq2[ThreadSummary, error] {
-	return walk(ctx, p.PageToken, options, func(ctx context.Context, cursor string, options []CallOption) (*Page[ThreadSummary], error) {
-		p.PageToken = cursor
-		return s.List(ctx, p, options...)
-	})
-}
-
-// Get returns a thread with its messages.
-func (s ThreadsService) Get(ctx context.Context, id string, options ...CallOption) (*Thread, error) {
-	return fetch[Thread](ctx, s.core, "threads.get", []string{id}, query{}, nil, options)
-}
-
-// Update marks a thread read or unread and changes its labels.
-func (s ThreadsService) Update(ctx context.Context, id string, patch ThreadPatch, options ...CallOption) (*UpdatedThread, error) {
-	return fetch[UpdatedThread](ctx, s.core, "threads.update", []string{id}, query{}, patch, options)
-}
-
-// Trash puts a thread into the trash.
-func (s ThreadsService) Trash(ctx context.Context, id string, options ...CallOption) (*TrashedThread, error) {
-	return fetch[TrashedThread](ctx, s.core, "threads.trash", []string{id}, query{}, nil, options)
-}
-
-// Restore takes a thread out of the trash.
-func (s ThreadsService) Restore(ctx context.Context, id string, options ...CallOption) (*RestoredThread, error) {
-	return fetch[RestoredThread](ctx, s.core, "threads.restore", []string{id}, query{}, nil, options)
-}
-
-// Delete removes a thread for good. It is tried once.
-func (s ThreadsService) Delete(ctx context.Context, id string, options ...CallOption) (*Deleted, error) {
-	return fetch[Deleted](ctx, s.core, "threads.delete", []string{id}, query{}, nil, options)
-}
-
-// Snooze hides a thread until wakeAt.
-func (s ThreadsService) Snooze(ctx context.Context, id string, wakeAt time.Time, options ...CallOption) (*SnoozedThread, error) {
-	body := struct {
-		WakeAt Instant `json:"wakeAt"`
-	}{At(wakeAt)}
-	return fetch[SnoozedThread](ctx, s.core, "threads.snooze", []string{id}, query{}, body, options)
-}
-
-// Unsnooze brings a snoozed thread back.
-func (s ThreadsService) Unsnooze(ctx context.Context, id string, options ...CallOption) (*SnoozedThread, error) {
-	return fetch[SnoozedThread](ctx, s.core, "threads.unsnooze", []string{id}, query{}, nil, options)
-}
-
-// Mute silences a thread. It is tried once.
-func (s ThreadsService) Mute(ctx context.Context, id string, options ...CallOption) (*MutedThread, error) {
-	return fetch[MutedThread](ctx, s.core, "threads.mute", []string{id}, query{}, nil, options)
-}
-
-// Unmute undoes Mute. It is tried once.
-func (s ThreadsService) Unmute(ctx context.Context, id string, options ...CallOption) (*MutedThread, error) {
-	return fetch[MutedThread](ctx, s.core, "threads.unmute", []string{id}, query{}, nil, options)
-}
-
-// Counts returns the numbers beside folders and labels.
-func (s ThreadsService) Counts(ctx context.Context, p CountsParams, options ...CallOption) (*MailboxCounts, error) {
-	var q query
-	q.text("address", p.Address)
-	return fetch[MailboxCounts](ctx, s.core, "threads.counts", nil, q, nil, options)
-}
-
-// ListAttachments returns the attachments of one message with their content.
-func (s ThreadsService) ListAttachments(ctx context.Context, threadID, messageID string, options ...CallOption) ([]Attachment, error) {
-	page, err := fetch[Page[Attachment]](ctx, s.core, "threads.listAttachments", []string{threadID, messageID}, query{}, nil, options)
-	if err != nil {
-		return nil, err
-	}
-	return page.Items, nil
-}
-
-// GetEvent returns the calendar event of a thread. The error matches ErrNotFound when there is none.
-func (s ThreadsService) GetEvent(ctx context.Context, id string, options ...CallOption) (*CalendarEvent, error) {
-	return fetch[CalendarEvent](ctx, s.core, "threads.getEvent", []string{id}, query{}, nil, options)
-}
-
-// fetch makes a typed call and returns a fresh T.
-func fetch[T any](ctx context.Context, c *core, op string, args []string, q query, body any, options []CallOption) (*T, error) {
-	out := new(T)
-	if _, err := c.invoke(ctx, op, args, q, body, out, options); err != nil {
-		return nil, err
-	}
-	return out, nil
 }

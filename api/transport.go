@@ -81,6 +81,8 @@ type prepared struct {
 	timeout     time.Duration
 	raw         bool // the answer need not be JSON
 	repeats     bool
+	upload      *source
+	sink        *sink
 	decode      func(*answer) error
 }
 
@@ -111,7 +113,8 @@ func (p *prepared) request(ctx context.Context) *http.Request {
 
 // attempt makes one request and reads its answer. The error is an *Error or a *NetworkError;
 // bytes counts what was read of the body.
-func (c *core) attempt(ctx context.Context, p *prepared) (ans *answer, read int64, err error) {
+// progress hears of the bytes of a transfer, and of nothing once attempt has returned.
+func (c *core) attempt(ctx context.Context, p *prepared, progress func(n, total int64)) (ans *answer, read int64, err error) {
 	var cancel context.CancelFunc
 	try := ctx
 	if p.timeout > 0 {
@@ -121,7 +124,22 @@ func (c *core) attempt(ctx context.Context, p *prepared) (ans *answer, read int6
 	}
 	defer cancel()
 
-	resp, err := c.transport.RoundTrip(p.request(try))
+	req := p.request(try)
+	if p.upload != nil {
+		body, err := p.upload.begin(progress)
+		if err != nil {
+			return nil, 0, &TransferError{Err: err}
+		}
+		req.Body, req.ContentLength = body, p.upload.size
+		defer func() {
+			cancel()
+			body.end(ctx)
+			if p.upload.fail != nil && ctx.Err() == nil {
+				ans, err = nil, &TransferError{Err: p.upload.fail}
+			}
+		}()
+	}
+	resp, err := c.transport.RoundTrip(req)
 	if err == nil && resp == nil {
 		err = errShortBody
 	}
@@ -130,13 +148,27 @@ func (c *core) attempt(ctx context.Context, p *prepared) (ans *answer, read int6
 	}
 	defer func() { _ = resp.Body.Close() }()
 
+	header := resp.Header
+	success := resp.StatusCode >= 200 && resp.StatusCode <= 299
+	if success && p.sink != nil {
+		read, tooLarge, err := p.sink.copy(resp, progress)
+		switch {
+		case p.sink.fail != nil:
+			return nil, read, &TransferError{Err: p.sink.fail}
+		case tooLarge:
+			return nil, read, p.serverError(resp.StatusCode, header, nil, codeTooLarge, "the answer is larger than was asked for")
+		case err != nil && ctx.Err() == nil && undecodable(err):
+			return nil, read, p.serverError(resp.StatusCode, header, nil, codeUnrecognised, "the answer's compression is broken")
+		case err != nil:
+			return nil, read, networkError(ctx, try, err)
+		}
+		return &answer{status: resp.StatusCode, header: header, bytes: read}, read, nil
+	}
 	body, readErr := readBody(resp, p.op.Method)
 	read = int64(len(body))
-	header := resp.Header
 	if read > maxAnswerBytes {
 		return nil, read, p.serverError(resp.StatusCode, header, nil, codeTooLarge, "the answer is larger than 64 MiB")
 	}
-	success := resp.StatusCode >= 200 && resp.StatusCode <= 299
 	switch {
 	case readErr == nil:
 	case ctx.Err() != nil:
