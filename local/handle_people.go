@@ -116,16 +116,16 @@ var scopes = []string{
 
 const keyID, workspaceID = "key_local", "ws_local"
 
-func (s *Server) ping(*call) (any, error) {
+func (s *Server) ping(c *call) (any, error) {
 	return map[string]any{
-		"ok": true, "kind": "apiKey", "keyId": keyID, "mode": "test", "scopes": scopes, "roleId": nil,
+		"ok": true, "kind": "apiKey", "keyId": keyID, "mode": c.mode, "scopes": scopes, "roleId": nil,
 		"grantedScopes": scopes, "workspaceId": workspaceID,
 	}, nil
 }
 
-func (s *Server) keySelf(*call) (any, error) {
+func (s *Server) keySelf(c *call) (any, error) {
 	return map[string]any{
-		"object": "api_key", "kind": "apiKey", "id": keyID, "mode": "test", "scopes": scopes, "roleId": nil,
+		"object": "api_key", "kind": "apiKey", "id": keyID, "mode": c.mode, "scopes": scopes, "roleId": nil,
 		"grantedScopes": scopes, "workspaceId": workspaceID, "addressAllowlist": nil, "domainAllowlist": nil,
 	}, nil
 }

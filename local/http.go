@@ -96,6 +96,7 @@ type call struct {
 	params []string
 	query  url.Values
 	scope  string // whose idempotency keys these are
+	mode   string // live or test, of the key and the mailbox
 	body   fields
 }
 
@@ -147,7 +148,10 @@ func routes() []route {
 
 		{"GET", "/emails", noBody, (*Server).listEmails},
 		{"POST", "/emails", needsBody, (*Server).sendEmail},
+		{"POST", "/emails/batch", needsBody, (*Server).sendBatch},
 		{"GET", "/emails/:id", noBody, (*Server).getEmail},
+		{"GET", "/emails/:id/events", noBody, (*Server).listEmailEvents},
+		{"GET", "/emails/:id/tracking", noBody, (*Server).getTracking},
 		{"PATCH", "/emails/:id", needsBody, (*Server).updateEmail},
 		{"POST", "/emails/:id/cancel", noBody, (*Server).cancelEmail},
 
@@ -252,7 +256,10 @@ func (h *handler) serve(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, badRequest("invalid_query", "", "The query of the address cannot be read.")
 	}
-	c := &call{Request: r, ctx: r.Context(), params: params, query: query, scope: h.scope}
+	c := &call{Request: r, ctx: r.Context(), params: params, query: query, scope: h.scope, mode: modeTest}
+	if h.s.relay != nil && !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer oe_test_") {
+		c.mode = modeLive
+	}
 	if rt.body != noBody {
 		if c.body, err = readBody(r, rt.body == needsBody); err != nil {
 			return nil, err

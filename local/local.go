@@ -5,6 +5,7 @@ package local
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -45,8 +46,11 @@ type Options struct {
 	Now func() time.Time
 	// Log receives what goes wrong beside any request. Nil discards it.
 	Log *slog.Logger
-	// Reply, when set, is asked after a message went to addresses that are not the mailbox's own. What it
-	// returns is accepted as new mail at the given times. It is how the people of the sample answer.
+	// Relay takes the mail for addresses that are not the mailbox's own. Nil keeps such mail as sent, in the
+	// mode test; so does an API key that begins with oe_test_.
+	Relay *Relay
+	// Reply, when set, is asked after a message was kept as sent to addresses that are not the mailbox's own. What
+	// it returns is accepted as new mail at the given times. It is how the people of the sample answer.
 	Reply func(sent Sent) []Incoming
 	// Schedules says that this process wakes snoozed threads and delivers what is due. At most one process
 	// a mailbox should; a job is claimed in a transaction all the same.
@@ -61,6 +65,15 @@ type Server struct {
 	log  *slog.Logger
 
 	reply func(Sent) []Incoming
+
+	relay       *Relay
+	token       string        // names this process in the claims of attempts
+	relayWake   chan struct{} // something may be due for the relay
+	delivering  sync.Mutex    // held while attempts are made
+	recovered   bool          // what another process left was taken up; guarded by delivering
+	attemptMu   sync.Mutex
+	stopAttempt context.CancelFunc // guarded by attemptMu
+	at          func(step string)  // nil but in tests
 
 	own          map[string]bool // lower-case own addresses
 	addresses    []string
@@ -107,6 +120,11 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 	if o.Dir == "" {
 		return nil, errors.New("no folder was named for the mailbox")
 	}
+	if o.Relay != nil {
+		if err := o.Relay.check(); err != nil {
+			return nil, err
+		}
+	}
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("the folder of the mailbox: %w", err)
@@ -115,13 +133,16 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 		return nil, fmt.Errorf("the folder of the mailbox cannot be made: %w", err)
 	}
 	s := &Server{
-		dir:     dir,
-		path:    filepath.Join(dir, FileName),
-		now:     o.Now,
-		log:     o.Log,
-		reply:   o.Reply,
-		changes: make(chan struct{}, 1),
-		wake:    make(chan struct{}, 1),
+		dir:       dir,
+		path:      filepath.Join(dir, FileName),
+		now:       o.Now,
+		log:       o.Log,
+		reply:     o.Reply,
+		relay:     o.Relay,
+		token:     rand.Text(),
+		changes:   make(chan struct{}, 1),
+		wake:      make(chan struct{}, 1),
+		relayWake: make(chan struct{}, 1),
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -136,6 +157,7 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 		return nil, errors.Join(err, s.closeFiles())
 	}
 	s.schedules.Store(o.Schedules)
+	s.poke(s.relayWake) // for what another process left behind
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	if o.Schedules {
@@ -144,6 +166,7 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 		}
 	}
 	s.running.Go(func() { s.schedule(run) })
+	s.running.Go(func() { s.relayWork(run) })
 	s.running.Go(func() { s.indexOld(run) })
 	return s, nil
 }
@@ -361,9 +384,15 @@ func (s *Server) Empty(ctx context.Context) (bool, error) {
 func (s *Server) Changes() <-chan struct{} { return s.changes }
 
 // SetSchedules says whether this process runs wake-ups and deliveries from now on: it won or lost the
-// lock of the mailbox. What is due runs at once, in the background.
+// lock of the mailbox. What is due runs at once, in the background. Turning it off waits until a delivery that is
+// under way has ended, for a few seconds at most.
 func (s *Server) SetSchedules(on bool) {
 	s.schedules.Store(on)
+	if on {
+		s.poke(s.relayWake) // for what another process left behind
+	} else {
+		s.stopDelivery()
+	}
 	s.poke(s.wake)
 }
 

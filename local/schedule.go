@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -82,8 +83,8 @@ func (s *Server) nextDue(ctx context.Context) (time.Time, bool) {
 	var at sql.NullInt64
 	err := s.reader.QueryRowContext(ctx, `SELECT min(at) FROM (
 		SELECT min(snoozed_until) AS at FROM threads WHERE snoozed_until IS NOT NULL
-		UNION ALL SELECT min(due_at) FROM emails WHERE status IN ('queued', 'scheduled')
-		UNION ALL SELECT min(due_at) FROM arrivals)`).Scan(&at)
+		UNION ALL SELECT min(due_at) FROM emails WHERE status IN ('queued', 'scheduled') AND NOT (remote = 1 AND mode = 'live' AND due_at <= ?1)
+		UNION ALL SELECT min(due_at) FROM arrivals)`, s.now().UnixMilli()).Scan(&at)
 	if err != nil || !at.Valid {
 		return time.Time{}, false
 	}
@@ -91,7 +92,8 @@ func (s *Server) nextDue(ctx context.Context) (time.Time, bool) {
 }
 
 // runDue wakes snoozed threads, sends what is due and takes in what arrives by now. Each job is claimed and
-// done in one transaction, so running it from several places does it once.
+// done in one transaction, so running it from several places does it once. What goes to the relay is work of another
+// goroutine, which is told.
 func (s *Server) runDue(ctx context.Context) error {
 	changed, err := s.wakeDue(ctx)
 	for err == nil {
@@ -110,6 +112,12 @@ func (s *Server) runDue(ctx context.Context) error {
 	}
 	if changed {
 		s.poke(s.changes)
+	}
+	if err == nil {
+		var some bool
+		if _, some, err = s.due(ctx, relayQuery); some {
+			s.poke(s.relayWake)
+		}
 	}
 	return err
 }
@@ -163,32 +171,31 @@ type dueEmail struct {
 	thread    sql.NullInt64
 	draft     sql.NullInt64
 	raw       []byte
+	copied    bool // it is among the sent messages
 }
 
-const dueQuery = "SELECT id FROM emails WHERE status IN ('queued', 'scheduled') AND due_at <= ? ORDER BY due_at, id LIMIT 1"
+const dueQuery = `SELECT id FROM emails WHERE status IN ('queued', 'scheduled') AND due_at <= ? AND NOT (remote = 1 AND mode = 'live')
+	ORDER BY due_at, id LIMIT 1`
 
-// sendNext delivers the email that is due longest; some is false when none is.
+// sendNext delivers the email that is due longest and needs no relay; some is false when there is none.
 func (s *Server) sendNext(ctx context.Context) (some bool, err error) {
 	id, some, err := s.due(ctx, dueQuery)
 	if err != nil || !some {
 		return false, err
 	}
 	// What can be read and computed is done before the lock is taken.
-	e := dueEmail{id: id}
-	var subject sql.NullString
-	err = s.reader.QueryRowContext(ctx, "SELECT subject, message_id, thread_id, draft_id, raw FROM emails WHERE id = ?", id).
-		Scan(&subject, &e.messageID, &e.thread, &e.draft, &e.raw)
-	if err != nil {
+	var e dueEmail
+	if err := s.loadDue(ctx, s.reader, id, &e); err != nil {
 		return false, err
 	}
-	e.subject = subject.String
 	p, err := prepare(ctx, e.raw)
 	if err != nil {
 		return false, err
 	}
 	return true, s.write(ctx, func(t *tx) error {
 		var raw []byte
-		err := t.row("SELECT raw FROM emails WHERE id = ? AND status IN ('queued', 'scheduled') AND due_at <= ?", []any{id, t.now}, &raw)
+		var mode string
+		err := t.row("SELECT raw, mode FROM emails WHERE id = ? AND status IN ('queued', 'scheduled') AND due_at <= ?", []any{id, t.now}, &raw, &mode)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil // cancelled, moved or taken by another process in between
 		}
@@ -198,93 +205,50 @@ func (s *Server) sendNext(ctx context.Context) (some bool, err error) {
 		if string(raw) != string(e.raw) {
 			return nil // changed in between: the next round takes the new text
 		}
-		return s.deliverHere(t, &e, p)
+		return s.deliverHere(t, &e, p, mode)
 	})
 }
 
 // deliverHere puts the message into sent, and into the inbox when it is for the mailbox itself.
-func (s *Server) deliverHere(t *tx, e *dueEmail, p *parsed) error {
-	type recipient struct {
-		position int64
-		email    string
-	}
-	var all []recipient
-	st, err := t.prepare("SELECT position, email FROM email_recipients WHERE email_id = ? ORDER BY position")
+func (s *Server) deliverHere(t *tx, e *dueEmail, p *parsed, mode string) error {
+	own, others, err := s.pending(t, e.id)
 	if err != nil {
 		return err
 	}
-	rows, err := st.QueryContext(t.ctx, e.id)
-	if err != nil {
-		return err
+	if mode == modeLive && len(others) > 0 {
+		// They were the mailbox's own when the message was accepted.
+		return t.exec("UPDATE emails SET remote = 1 WHERE id = ?", e.id)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var r recipient
-		if err := rows.Scan(&r.position, &r.email); err != nil {
-			return err
+	if s.reply != nil && len(others) > 0 {
+		var to []string
+		for _, r := range append(slices.Clone(own), others...) {
+			to = append(to, r.email)
 		}
-		all = append(all, r)
-	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	o := IngestOptions{ReceivedAt: time.UnixMilli(t.now), Folder: "sent", outgoing: true}
-	sent := Sent{
-		EmailID: wireID("eml", e.id), Subject: e.subject, MessageID: e.messageID,
-		References: p.msg.References, SentAt: time.UnixMilli(t.now), Raw: withoutBcc(e.raw),
-	}
-	if len(p.msg.From) > 0 {
-		sent.From = p.msg.From[0]
-	}
-	reached := map[string]bool{}
-	for _, r := range all {
-		sent.To = append(sent.To, r.email)
-		if lower := strings.ToLower(r.email); s.own[lower] {
-			reached[lower] = true
-			if !o.incoming {
-				o.incoming, o.Arrival, o.Unread, o.Folder, o.deliveredTo = true, true, true, "inbox", lower
+		for _, in := range s.reply(sentInfo(e, p, to, t.now)) {
+			for _, r := range others {
+				if strings.EqualFold(r.email, in.From) {
+					if err := t.delivered(e.id, r, ""); err != nil {
+						return err
+					}
+				}
 			}
-		}
-	}
-	if s.reply != nil {
-		for _, in := range s.reply(sent) {
-			reached[strings.ToLower(in.From)] = true
 			if err := t.exec("INSERT INTO arrivals(due_at, raw) VALUES(?,?)", in.At.UnixMilli(), in.Raw); err != nil {
 				return err
 			}
 		}
 	}
-	for _, r := range all {
-		if reached[strings.ToLower(r.email)] {
-			err := t.exec("UPDATE email_recipients SET status = 'delivered', delivered_at = ? WHERE email_id = ? AND position = ?", t.now, e.id, r.position)
-			if err != nil {
-				return err
-			}
-		}
+	if err := s.loopBack(t, e, p, own); err != nil {
+		return err
 	}
-	if e.thread.Valid {
-		id, err := t.resolve(e.thread.Int64)
-		if err != nil {
-			return err
-		}
-		if _, err := t.thread(id); err == nil {
-			o.threadID = id
-		} else if !errors.Is(err, sql.ErrNoRows) {
-			return err
-		}
+	transport := transportTest
+	if mode == modeLive {
+		transport = transportLive
 	}
-	in, err := s.ingest(t, p, o)
+	err = t.exec("UPDATE emails SET status = 'sent', transport = ?, attempts = attempts + 1, raw = NULL, request = NULL WHERE id = ?", transport, e.id)
 	if err != nil {
 		return err
 	}
-	thread, _ := parseID("thr", in.ThreadID)
-	if e.draft.Valid {
-		if err := t.exec("DELETE FROM drafts WHERE id = ?", e.draft.Int64); err != nil {
-			return err
-		}
-	}
-	return t.exec(`UPDATE emails SET status = 'sent', transport = 'test', attempts = attempts + 1, sent_at = ?, thread_id = ?,
-		raw = NULL, request = NULL WHERE id = ?`, t.now, thread, e.id)
+	return t.event(e.id, "email.sent", map[string]any{"status": "sent"})
 }
 
 // arriveNext takes in the mail that is due longest; some is false when none is.

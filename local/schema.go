@@ -249,7 +249,33 @@ CREATE TABLE imported_drafts(
 ) WITHOUT ROWID;
 
 DROP TABLE mail_search;
-` + searchTable}
+` + searchTable, `
+-- Delivery through a relay, see delivery.go. Messages from before were all kept here, in the mode test.
+ALTER TABLE emails ADD COLUMN mode TEXT NOT NULL DEFAULT 'test';
+-- Some recipient is not an address of the mailbox itself.
+ALTER TABLE emails ADD COLUMN remote INTEGER NOT NULL DEFAULT 1;
+-- Which process makes the attempt of an email whose status is sending.
+ALTER TABLE emails ADD COLUMN claim TEXT;
+-- Attempts since somebody last decided that it is sent, and what the next one waits for.
+ALTER TABLE emails ADD COLUMN tries INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE emails ADD COLUMN waits TEXT;
+-- Somebody decided to send it once more to those who do not have it for sure.
+ALTER TABLE emails ADD COLUMN again INTEGER NOT NULL DEFAULT 0;
+-- It is among the sent messages.
+ALTER TABLE emails ADD COLUMN copied INTEGER NOT NULL DEFAULT 0;
+
+CREATE TABLE email_events(
+	id INTEGER PRIMARY KEY AUTOINCREMENT,
+	email_id INTEGER NOT NULL,
+	type TEXT NOT NULL,
+	data TEXT NOT NULL,
+	created_at INTEGER NOT NULL
+);
+CREATE INDEX email_events_email ON email_events(email_id, id);
+
+-- The items of a batch that was sent under the key: the ids of its emails, or why one was refused.
+ALTER TABLE idempotency ADD COLUMN batch TEXT;
+`}
 
 // searchTable makes the search index. The texts are folded by this program (see fold.go), so that the
 // tokenizer only splits at blanks. The prefixes are what makes the hits of a short word come newest first

@@ -18,7 +18,7 @@ import (
 	"codeberg.org/teapost/teapost/internal/mailparse"
 )
 
-// Sent describes a message that went out. In test mode, which is all there is without a relay, it did not leave the machine.
+// Sent describes a message that was kept as sent. It did not leave the machine.
 type Sent struct {
 	EmailID    string
 	From       mailparse.Address
@@ -326,12 +326,9 @@ func validKey(key string) bool {
 // own that is claimed later. A racing call with the same key waits at the database's write lock, so only
 // for an owner that lives.
 func (s *Server) sendEmail(c *call) (any, error) {
-	key := ""
-	if given := c.Header.Values("Idempotency-Key"); len(given) > 0 {
-		key = given[0]
-		if len(given) > 1 || !validKey(key) {
-			return nil, badRequest("invalid_idempotency_key", "", "An idempotency key is 1 to 255 letters, digits, or the signs _ . : -")
-		}
+	key, err := c.idempotencyKey()
+	if err != nil {
+		return nil, err
 	}
 	print := c.fingerprint()
 	// The key is looked at before the request is checked: a repeat of a scheduled send may come after its time.
@@ -359,6 +356,18 @@ func (s *Server) sendEmail(c *call) (any, error) {
 	return answer, nil
 }
 
+// idempotencyKey gives the key of a request, or nothing.
+func (c *call) idempotencyKey() (string, error) {
+	given := c.Header.Values("Idempotency-Key")
+	if len(given) == 0 {
+		return "", nil
+	}
+	if len(given) > 1 || !validKey(given[0]) {
+		return "", badRequest("invalid_idempotency_key", "", "An idempotency key is 1 to 255 letters, digits, or the signs _ . : -")
+	}
+	return given[0], nil
+}
+
 type queryRower interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
@@ -381,27 +390,15 @@ func (s *Server) lookupKey(ctx context.Context, db queryRower, scope, key string
 }
 
 func (s *Server) acceptEmail(c *call, key string, print []byte) (id int64, replay bool, err error) {
-	now := s.now().UnixMilli()
-	o, err := s.readSend(c.body, now)
+	n, err := s.newEmail(c, c.body)
 	if err != nil {
 		return 0, false, err
-	}
-	built, err := s.build(c.ctx, o, "", now)
-	if err != nil {
-		return 0, false, err
-	}
-	// The request is kept while it can still be changed.
-	var request []byte
-	if o.scheduledAt != 0 || o.window != 0 {
-		if request, err = json.Marshal(map[string]any(c.body)); err != nil {
-			return 0, false, err
-		}
 	}
 	err = s.write(c.ctx, func(t *tx) error {
 		if id, replay, err = s.lookupKey(t.ctx, t, c.scope, key, print); err != nil || replay {
 			return err
 		}
-		if id, err = t.saveEmail(o, built, request); err != nil {
+		if id, err = s.saveEmail(t, n); err != nil {
 			return err
 		}
 		if key == "" {
@@ -411,6 +408,44 @@ func (s *Server) acceptEmail(c *call, key string, print []byte) (id int64, repla
 			c.scope, key, print, id, t.now)
 	})
 	return id, replay, err
+}
+
+// newEmail is a checked and built send request.
+type newEmail struct {
+	*outgoing
+	built   *builtEmail
+	mode    string
+	request []byte // kept while the message can still be changed
+}
+
+func (s *Server) newEmail(c *call, body fields) (*newEmail, error) {
+	now := s.now().UnixMilli()
+	o, err := s.readSend(body, now)
+	if err != nil {
+		return nil, err
+	}
+	n := &newEmail{outgoing: o, mode: c.mode}
+	if n.built, err = s.build(c.ctx, o, "", now); err != nil {
+		return nil, err
+	}
+	if o.scheduledAt != 0 || o.window != 0 {
+		if n.request, err = json.Marshal(map[string]any(body)); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+// remote tells whether the message goes to addresses that are not the mailbox's own.
+func (s *Server) remote(o *outgoing) bool {
+	for _, list := range [][]mailparse.Address{o.to, o.cc, o.bcc} {
+		for _, a := range list {
+			if !s.own[strings.ToLower(a.Email)] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // builtEmail is a message ready to be stored.
@@ -616,7 +651,8 @@ func paragraphs(text string) string {
 	return b.String()
 }
 
-func (t *tx) saveEmail(o *outgoing, b *builtEmail, request []byte) (int64, error) {
+func (s *Server) saveEmail(t *tx, n *newEmail) (int64, error) {
+	o, b := n.outgoing, n.built
 	status, due, until := "queued", t.now, any(nil)
 	var scheduled any
 	switch {
@@ -631,10 +667,17 @@ func (t *tx) saveEmail(o *outgoing, b *builtEmail, request []byte) (int64, error
 		return 0, err
 	}
 	id, err := t.insert(`INSERT INTO emails(status, from_address, subject, message_id, thread_id, scheduled_at, cancellable_until,
-		due_at, tags, stream, draft_id, request, raw, created_at) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		due_at, tags, stream, draft_id, request, raw, mode, remote, created_at) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		status, o.from.String(), nullText(b.subject), b.messageID, nullID(b.thread), scheduled, until,
-		due, string(tags), o.stream, nullID(b.draft), request, b.raw, t.now)
+		due, string(tags), o.stream, nullID(b.draft), n.request, b.raw, n.mode, s.remote(o), t.now)
 	if err != nil {
+		return 0, err
+	}
+	data := map[string]any{}
+	if o.scheduledAt != 0 {
+		data["scheduledAt"] = instant(o.scheduledAt)
+	}
+	if err := t.event(id, "email."+status, data); err != nil {
 		return 0, err
 	}
 	return id, t.saveRecipients(id, o)
@@ -678,20 +721,20 @@ func (t *tx) saveRecipients(id int64, o *outgoing) error {
 type scanner interface{ Scan(...any) error }
 
 const emailColumns = `id, status, from_address, subject, message_id, thread_id, transport, attempts, last_error,
-	scheduled_at, cancellable_until, sent_at, tags, stream, created_at`
+	scheduled_at, cancellable_until, sent_at, tags, stream, mode, created_at`
 
 func scanEmail(row scanner) (id int64, out map[string]any, err error) {
-	var status, from, messageID, tags, stream string
+	var status, from, messageID, tags, stream, mode string
 	var subject, transport, lastError sql.NullString
 	var thread, scheduled, until, sent sql.NullInt64
 	var attempts, created int64
 	err = row.Scan(&id, &status, &from, &subject, &messageID, &thread, &transport, &attempts, &lastError,
-		&scheduled, &until, &sent, &tags, &stream, &created)
+		&scheduled, &until, &sent, &tags, &stream, &mode, &created)
 	if err != nil {
 		return 0, nil, err
 	}
 	out = map[string]any{
-		"object": "email", "id": wireID("eml", id), "status": status, "mode": "test", "from": from,
+		"object": "email", "id": wireID("eml", id), "status": status, "mode": mode, "from": from,
 		"subject": nullString(subject), "messageId": messageID, "threadId": nil, "transport": nullString(transport),
 		"attempts": attempts, "lastError": nullString(lastError), "scheduledAt": instantOrNull(scheduled),
 		"cancellableUntil": instantOrNull(until), "sentAt": instantOrNull(sent), "tags": json.RawMessage(tags),
@@ -850,17 +893,17 @@ func (s *Server) cancelEmail(c *call) (any, error) {
 		return nil, err
 	}
 	err = s.write(c.ctx, func(t *tx) error {
-		status, until, err := t.emailState(id)
+		status, until, waits, err := t.emailState(id)
 		if err != nil {
 			return err
 		}
 		if status == "cancelled" {
 			return nil
 		}
-		if !changeable(status, until, t.now) {
+		if !changeable(status, until, t.now) && !waits {
 			return conflict("email_not_cancellable", "It is too late to take this message back: it is %s.", onItsWay(status))
 		}
-		return t.exec("UPDATE emails SET status = 'cancelled', raw = NULL, request = NULL WHERE id = ?", id)
+		return t.takeBack(id)
 	})
 	if err != nil {
 		return nil, err
@@ -868,9 +911,10 @@ func (s *Server) cancelEmail(c *call) (any, error) {
 	return s.email(c.ctx, id)
 }
 
-func (t *tx) emailState(id int64) (status string, until sql.NullInt64, err error) {
-	err = t.row("SELECT status, cancellable_until FROM emails WHERE id = ?", []any{id}, &status, &until)
-	return status, until, found(err, "email", "")
+// emailState gives what decides whether an email can still be changed. waits says that it is between two attempts.
+func (t *tx) emailState(id int64) (status string, until sql.NullInt64, waits bool, err error) {
+	err = t.row("SELECT status, cancellable_until, status = 'queued' AND waits IS NOT NULL FROM emails WHERE id = ?", []any{id}, &status, &until, &waits)
+	return status, until, waits, found(err, "email", "")
 }
 
 func changeable(status string, until sql.NullInt64, now int64) bool {
@@ -885,7 +929,8 @@ func onItsWay(status string) string {
 }
 
 // updateEmail changes the time or the content of a message that has not gone out. emails.reschedule is
-// the same request with scheduledAt alone.
+// the same request with scheduledAt alone; for a message that failed, went only to some or waits for another attempt
+// it is the decision to send it again.
 func (s *Server) updateEmail(c *call) (any, error) {
 	id, err := emailID(c)
 	if err != nil {
@@ -894,10 +939,17 @@ func (s *Server) updateEmail(c *call) (any, error) {
 	var request []byte
 	var messageID, status string
 	var until sql.NullInt64
-	err = s.reader.QueryRowContext(c.ctx, "SELECT request, message_id, status, cancellable_until FROM emails WHERE id = ?", id).
-		Scan(&request, &messageID, &status, &until)
+	var tried bool
+	err = s.reader.QueryRowContext(c.ctx, `SELECT request, message_id, status, cancellable_until, status IN ('failed', 'partial') OR again = 1
+		OR status = 'queued' AND waits IS NOT NULL FROM emails WHERE id = ?`, id).Scan(&request, &messageID, &status, &until, &tried)
 	if err != nil {
 		return nil, found(err, "email", "")
+	}
+	if tried {
+		if err := s.sendAgain(c, id); err != nil {
+			return nil, err
+		}
+		return s.email(c.ctx, id)
 	}
 	now := s.now().UnixMilli()
 	tooLate := conflict("email_not_changeable", "This message can no longer be changed: it is %s.", onItsWay(status))
@@ -927,7 +979,7 @@ func (s *Server) updateEmail(c *call) (any, error) {
 		return nil, err
 	}
 	err = s.write(c.ctx, func(t *tx) error {
-		status, until, err := t.emailState(id)
+		status, until, _, err := t.emailState(id)
 		if err != nil {
 			return err
 		}
@@ -940,9 +992,12 @@ func (s *Server) updateEmail(c *call) (any, error) {
 			due, scheduled, status = o.scheduledAt, o.scheduledAt, "scheduled"
 		}
 		err = t.exec(`UPDATE emails SET status = ?, from_address = ?, subject = ?, thread_id = ?, scheduled_at = ?, cancellable_until = ?,
-			due_at = ?, request = ?, raw = ? WHERE id = ?`,
-			status, o.from.String(), nullText(built.subject), nullID(built.thread), scheduled, due, due, request, built.raw, id)
+			due_at = ?, request = ?, raw = ?, mode = ?, remote = ? WHERE id = ?`,
+			status, o.from.String(), nullText(built.subject), nullID(built.thread), scheduled, due, due, request, built.raw, c.mode, s.remote(o), id)
 		if err != nil {
+			return err
+		}
+		if err := t.event(id, "email."+status, map[string]any{"scheduledAt": instant(due)}); err != nil {
 			return err
 		}
 		return t.saveRecipients(id, o)

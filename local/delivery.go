@@ -1,0 +1,714 @@
+package local
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"codeberg.org/teapost/teapost/internal/mailparse"
+)
+
+// How a message reaches addresses that are not the mailbox's own.
+//
+// A message accepted in the mode live goes to the relay in attempts. Each attempt is claimed in a transaction of its
+// own, which makes the email "sending". What the relay said to each recipient is recorded twice: right before the end
+// of the message goes out, with those it took as uncertain, and when its answer is there. A program that dies between
+// the two leaves them uncertain, which is the truth, and nothing repeats them but a person: PATCH /emails/:id with a
+// scheduledAt alone is that decision for all recipients that do not have the message yet. It goes out again with the
+// same Message-ID and the same bytes.
+//
+// The transport of such mail is called "dev": of the names that the contract knows it is the one that is neither a
+// hosted service nor the test mode.
+
+const (
+	modeLive = "live"
+	modeTest = "test"
+
+	transportLive = "dev"
+	transportTest = "test"
+
+	// The waits between attempts, and how many there are before a message has failed: about five days of a
+	// machine that is awake.
+	firstRetry   = 15 * time.Second
+	lastRetry    = 15 * time.Minute
+	carefulRetry = 5 * time.Minute
+	maxTries     = 480
+
+	// What an email waits for between two attempts.
+	waitsForRelay     = "relay"      // any message can tell whether it works again
+	waitsForRecipient = "recipients" // the relay took the session, but not this message or not for everybody
+)
+
+// retryWait is the pause after the given number of attempts.
+func retryWait(tries int) time.Duration {
+	d := firstRetry
+	for ; tries > 1 && d < lastRetry; tries-- {
+		d *= 2
+	}
+	return min(d, lastRetry)
+}
+
+// errNoRelay stands for a relay that was there when the message was accepted.
+var errNoRelay = &relayError{text: "No relay is configured any more; the message waits for one.", whole: true, careful: true}
+
+// errClaimLost says that another process took the message over.
+var errClaimLost = errors.New("another process took the message over")
+
+// target is a recipient of an attempt.
+type target struct {
+	position int64
+	email    string
+}
+
+// attempt is a claimed email.
+type attempt struct {
+	dueEmail
+	parsed *parsed
+	to     []target
+	tries  int
+}
+
+// relayWork runs what is to go to the relay, until ctx ends. It is the only goroutine that delivers.
+func (s *Server) relayWork(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.relayWake:
+		}
+		if !s.schedules.Load() {
+			continue
+		}
+		if err := s.relayDue(ctx); err != nil && ctx.Err() == nil {
+			s.log.Error("what is to go to the relay could not be handled", "error", err)
+		}
+	}
+}
+
+// relayDue makes every attempt that is due. It is interrupted by stopDelivery.
+func (s *Server) relayDue(ctx context.Context) error {
+	s.delivering.Lock()
+	defer s.delivering.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.attemptMu.Lock()
+	s.stopAttempt = cancel
+	s.attemptMu.Unlock()
+	if err := s.recoverAttempts(ctx); err != nil {
+		return err
+	}
+	for s.schedules.Load() {
+		a, some, err := s.claimNext(ctx)
+		if err != nil || !some {
+			return err
+		}
+		if a != nil {
+			if err := s.attempt(ctx, a); err != nil {
+				return err
+			}
+		}
+		s.poke(s.changes)
+	}
+	return nil
+}
+
+// stopDelivery ends an attempt that is under way and waits for that. A message that the relay is just accepting gets
+// a moment.
+func (s *Server) stopDelivery() {
+	s.attemptMu.Lock()
+	if s.stopAttempt != nil {
+		s.stopAttempt()
+	}
+	s.attemptMu.Unlock()
+	s.delivering.Lock()
+	defer s.delivering.Unlock()
+	s.recovered = false // another process may deliver from here on
+}
+
+const relayQuery = `SELECT id FROM emails WHERE status IN ('queued', 'scheduled') AND due_at <= ? AND remote = 1 AND mode = 'live'
+	ORDER BY due_at, id LIMIT 1`
+
+// claimNext claims the email that is due longest. With some but no attempt there was nothing to hand to the relay.
+func (s *Server) claimNext(ctx context.Context) (a *attempt, some bool, err error) {
+	id, some, err := s.due(ctx, relayQuery)
+	if err != nil || !some {
+		return nil, false, err
+	}
+	a = &attempt{}
+	if err := s.loadDue(ctx, s.reader, id, &a.dueEmail); err != nil {
+		return nil, false, err
+	}
+	if a.parsed, err = prepare(ctx, a.raw); err != nil {
+		return nil, false, err
+	}
+	claimed := false
+	err = s.write(ctx, func(t *tx) error {
+		a.to = nil
+		var raw []byte
+		var again bool
+		err := t.row(`SELECT raw, tries, again FROM emails WHERE id = ? AND status IN ('queued', 'scheduled') AND due_at <= ? AND mode = 'live'`,
+			[]any{id, t.now}, &raw, &a.tries, &again)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && string(raw) != string(a.raw) {
+			return nil // cancelled, moved, changed or taken in between
+		}
+		if err != nil {
+			return err
+		}
+		if again {
+			if err := t.exec("UPDATE email_recipients SET status = 'pending', error = NULL WHERE email_id = ? AND status IN ('failed', 'uncertain')", id); err != nil {
+				return err
+			}
+		}
+		var own []target
+		if own, a.to, err = s.pending(t, id); err != nil {
+			return err
+		}
+		if len(own) > 0 {
+			if err := s.loopBack(t, &a.dueEmail, a.parsed, own); err != nil {
+				return err
+			}
+		}
+		if err := t.exec("UPDATE emails SET transport = ?, again = 0 WHERE id = ?", transportLive, id); err != nil {
+			return err
+		}
+		if len(a.to) == 0 {
+			return s.settle(t, a, "", 0, "")
+		}
+		claimed = true
+		a.tries++
+		return t.exec("UPDATE emails SET status = 'sending', claim = ?, attempts = attempts + 1, tries = ?, waits = NULL WHERE id = ?", s.token, a.tries, id)
+	})
+	if err != nil || !claimed {
+		return nil, true, err
+	}
+	return a, true, nil
+}
+
+func (s *Server) loadDue(ctx context.Context, db queryRower, id int64, e *dueEmail) error {
+	var subject sql.NullString
+	e.id = id
+	err := db.QueryRowContext(ctx, "SELECT subject, message_id, thread_id, draft_id, raw, copied FROM emails WHERE id = ?", id).
+		Scan(&subject, &e.messageID, &e.thread, &e.draft, &e.raw, &e.copied)
+	e.subject = subject.String
+	return err
+}
+
+// pending gives the recipients that do not have the message yet: the mailbox's own and the others.
+func (s *Server) pending(t *tx, id int64) (own, others []target, err error) {
+	all, err := t.targets(id, "pending")
+	for _, r := range all {
+		if s.own[strings.ToLower(r.email)] {
+			own = append(own, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	return own, others, err
+}
+
+func (t *tx) targets(id int64, status string) ([]target, error) {
+	st, err := t.prepare("SELECT position, email FROM email_recipients WHERE email_id = ? AND status = ? ORDER BY position")
+	if err != nil {
+		return nil, err
+	}
+	rows, err := st.QueryContext(t.ctx, id, status)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []target
+	for rows.Next() {
+		var r target
+		if err := rows.Scan(&r.position, &r.email); err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, rows.Err()
+}
+
+// loopBack delivers to addresses of the mailbox itself.
+func (s *Server) loopBack(t *tx, e *dueEmail, p *parsed, own []target) error {
+	if err := s.keepCopy(t, e, p, own); err != nil {
+		return err
+	}
+	for _, r := range own {
+		if err := t.delivered(e.id, r, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepCopy puts the message into sent, and into the inbox when it is for the mailbox itself. The draft that it was
+// made from goes.
+func (s *Server) keepCopy(t *tx, e *dueEmail, p *parsed, own []target) error {
+	if e.copied {
+		return nil
+	}
+	o := IngestOptions{ReceivedAt: time.UnixMilli(t.now), Folder: "sent", outgoing: true}
+	if len(own) > 0 {
+		o.incoming, o.Arrival, o.Unread, o.Folder, o.deliveredTo = true, true, true, "inbox", strings.ToLower(own[0].email)
+	}
+	if e.thread.Valid {
+		id, err := t.resolve(e.thread.Int64)
+		if err != nil {
+			return err
+		}
+		if _, err := t.thread(id); err == nil {
+			o.threadID = id
+		} else if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+	}
+	in, err := s.ingest(t, p, o)
+	if err != nil {
+		return err
+	}
+	if e.draft.Valid {
+		if err := t.exec("DELETE FROM drafts WHERE id = ?", e.draft.Int64); err != nil {
+			return err
+		}
+	}
+	thread, _ := parseID("thr", in.ThreadID)
+	e.copied = true
+	return t.exec("UPDATE emails SET copied = 1, thread_id = ?, sent_at = ? WHERE id = ?", thread, t.now, e.id)
+}
+
+func (t *tx) delivered(id int64, r target, response string) error {
+	err := t.exec("UPDATE email_recipients SET status = 'delivered', error = NULL, delivered_at = ? WHERE email_id = ? AND position = ?", t.now, id, r.position)
+	if err != nil {
+		return err
+	}
+	data := map[string]any{"recipient": r.email}
+	if response != "" {
+		data["response"] = response
+	}
+	return t.event(id, "email.delivered", data)
+}
+
+// attempt speaks to the relay and records what came of it. The error is one of the database.
+func (s *Server) attempt(ctx context.Context, a *attempt) error {
+	s.step("claimed")
+	results, failure := s.handOver(ctx, a)
+	s.step("answered")
+	// What is known must be written even when the program is about to end.
+	ctx, stopped := context.WithoutCancel(ctx), ctx.Err() != nil
+	var relay *relayError
+	if failure != nil && !errors.As(failure, &relay) {
+		if errors.Is(failure, errClaimLost) {
+			s.log.Warn("a message was taken over by another process", "email", wireID("eml", a.id))
+			return nil
+		}
+		// The record could not be written, so the end of the message was not sent.
+		relay = &relayError{text: "The attempt could not be recorded, so it was broken off.", whole: true}
+		s.log.Error("an attempt to send was broken off", "email", wireID("eml", a.id), "error", failure)
+	}
+	err := s.write(ctx, func(t *tx) error {
+		if err := s.stillOurs(t, a); err != nil {
+			return err
+		}
+		if relay != nil && stopped && results == nil {
+			// It was not the relay's fault: the attempt does not count, and goes on where the program does.
+			a.tries--
+			if err := t.exec("UPDATE emails SET tries = ? WHERE id = ?", a.tries, a.id); err != nil {
+				return err
+			}
+			if err := t.undoRecord(a); err != nil {
+				return err
+			}
+			return s.settle(t, a, "The program ended during the attempt; nothing was sent.", 0, waitsForRecipient)
+		}
+		if relay != nil {
+			return s.recordFailure(t, a, relay)
+		}
+		return s.recordResults(t, a, results)
+	})
+	if errors.Is(err, errClaimLost) {
+		s.log.Warn("a message was taken over by another process", "email", wireID("eml", a.id))
+		return nil
+	}
+	if err == nil {
+		s.step("recorded")
+	}
+	return err
+}
+
+// handOver opens a session and sends the message.
+func (s *Server) handOver(ctx context.Context, a *attempt) ([]delivery, error) {
+	if s.relay == nil {
+		return nil, errNoRelay
+	}
+	c, err := s.relay.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.step("connected")
+	e := envelope{raw: withoutBcc(a.raw)}
+	for _, r := range a.to {
+		e.to = append(e.to, r.email)
+	}
+	if len(a.parsed.msg.From) > 0 {
+		e.from = a.parsed.msg.From[0].Email
+	}
+	if !validAddress(e.from) {
+		c.quit()
+		return nil, &relayError{text: "The message has no sender that a relay takes.", final: true}
+	}
+	results, err := c.send(e, func(known []delivery) error {
+		// Beyond cancelling: what follows must find it written.
+		err := s.write(context.WithoutCancel(ctx), func(t *tx) error {
+			if err := s.stillOurs(t, a); err != nil {
+				return err
+			}
+			for i, d := range known {
+				if d.outcome != notKnown {
+					continue
+				}
+				err := t.exec("UPDATE email_recipients SET status = 'uncertain', error = ? WHERE email_id = ? AND position = ?",
+					"The program ended before the relay's answer was known. It may have been delivered.", a.id, a.to[i].position)
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			s.step("before the end")
+		}
+		return err
+	})
+	var reply *relayError
+	if errors.As(err, &reply) || err == nil {
+		c.quit()
+	} else {
+		c.close()
+	}
+	return results, err
+}
+
+func (s *Server) stillOurs(t *tx, a *attempt) error {
+	var ours bool
+	if err := t.row("SELECT status = 'sending' AND claim IS ? FROM emails WHERE id = ?", []any{s.token, a.id}, &ours); err != nil {
+		return err
+	}
+	if !ours {
+		return errClaimLost
+	}
+	return nil
+}
+
+// undoRecord takes back what was written before an end that did not go out.
+func (t *tx) undoRecord(a *attempt) error {
+	for _, r := range a.to {
+		err := t.exec("UPDATE email_recipients SET status = 'pending', error = NULL WHERE email_id = ? AND position = ? AND status = 'uncertain'", a.id, r.position)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordFailure records an attempt in which nothing was handed over.
+func (s *Server) recordFailure(t *tx, a *attempt, e *relayError) error {
+	if err := t.undoRecord(a); err != nil {
+		return err
+	}
+	if !e.whole {
+		if err := t.releaseWaiting(); err != nil {
+			return err
+		}
+	}
+	if e.final {
+		for _, r := range a.to {
+			if err := t.failed(a.id, r, e.text); err != nil {
+				return err
+			}
+		}
+		return s.settle(t, a, e.text, 0, "")
+	}
+	wait, waits := retryWait(a.tries), waitsForRecipient
+	if e.careful {
+		wait = max(wait, carefulRetry)
+	}
+	if e.whole {
+		waits = waitsForRelay
+		// Others would fail alike: the next attempt of any tells for all.
+		err := t.exec(`UPDATE emails SET status = 'queued', due_at = max(due_at, ?), last_error = ?, waits = ? WHERE status IN ('queued', 'scheduled')
+			AND remote = 1 AND mode = 'live' AND (waits = ? OR due_at <= ?) AND id <> ?`,
+			t.now+wait.Milliseconds(), e.text, waitsForRelay, waitsForRelay, t.now, a.id)
+		if err != nil {
+			return err
+		}
+	}
+	return s.settle(t, a, e.text, wait, waits)
+}
+
+// releaseWaiting lets go what waits for the relay: it works.
+func (t *tx) releaseWaiting() error {
+	return t.exec("UPDATE emails SET due_at = ?, waits = ? WHERE status = 'queued' AND waits = ? AND due_at > ?", t.now, waitsForRecipient, waitsForRelay, t.now)
+}
+
+func (t *tx) failed(id int64, r target, why string) error {
+	err := t.exec("UPDATE email_recipients SET status = 'failed', error = ? WHERE email_id = ? AND position = ?", why, id, r.position)
+	if err != nil {
+		return err
+	}
+	return t.event(id, "email.failed", map[string]any{"recipient": r.email, "error": why})
+}
+
+// recordResults records what the relay said to each recipient.
+func (s *Server) recordResults(t *tx, a *attempt, results []delivery) error {
+	last := ""
+	for i, d := range results {
+		r := a.to[i]
+		var err error
+		switch d.outcome {
+		case taken:
+			err = t.delivered(a.id, r, d.text)
+		case refused:
+			last = d.text
+			err = t.failed(a.id, r, d.text)
+		case notKnown:
+			last = d.text
+			err = t.exec("UPDATE email_recipients SET status = 'uncertain', error = ? WHERE email_id = ? AND position = ?", d.text, a.id, r.position)
+			if err == nil {
+				err = t.event(a.id, "email.delivery_uncertain", map[string]any{"recipient": r.email, "error": d.text})
+			}
+		default:
+			last = d.text
+			err = t.exec("UPDATE email_recipients SET status = 'pending', error = ? WHERE email_id = ? AND position = ?", d.text, a.id, r.position)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := t.releaseWaiting(); err != nil {
+		return err
+	}
+	return s.settle(t, a, last, retryWait(a.tries), waitsForRecipient)
+}
+
+// settle gives an email the status that follows from its recipients. While some are pending it waits for its next
+// attempt.
+func (s *Server) settle(t *tx, a *attempt, lastError string, wait time.Duration, waits string) error {
+	n, err := t.tally(a.id)
+	if err != nil {
+		return err
+	}
+	if n.pending > 0 && a.tries >= maxTries {
+		rest, err := t.targets(a.id, "pending")
+		if err != nil {
+			return err
+		}
+		lastError = fmt.Sprintf("Given up after %d attempts: %s", a.tries, lastError)
+		for _, r := range rest {
+			if err := t.failed(a.id, r, lastError); err != nil {
+				return err
+			}
+		}
+		n.failed, n.pending = n.failed+n.pending, 0
+	}
+	if n.delivered+n.uncertain > 0 && !a.copied {
+		if err := s.keepCopy(t, &a.dueEmail, a.parsed, nil); err != nil {
+			return err
+		}
+	}
+	if n.pending > 0 {
+		due := t.now + wait.Milliseconds()
+		err := t.exec("UPDATE emails SET status = 'queued', claim = NULL, due_at = ?, waits = ?, last_error = ?, cancellable_until = NULL WHERE id = ?",
+			due, waits, nullText(lastError), a.id)
+		if err != nil {
+			return err
+		}
+		return t.event(a.id, "email.delivery_delayed", map[string]any{"error": lastError, "attempt": a.tries, "nextAttemptAt": instant(due)})
+	}
+	status := n.status()
+	if status == "sent" {
+		// What could be sent again is kept for as long as somebody may ask for it.
+		err = t.exec("UPDATE emails SET status = 'sent', claim = NULL, waits = NULL, last_error = NULL, raw = NULL, request = NULL WHERE id = ?", a.id)
+	} else {
+		err = t.exec("UPDATE emails SET status = ?, claim = NULL, waits = NULL, last_error = ?, request = NULL WHERE id = ?", status, nullText(lastError), a.id)
+	}
+	if err != nil {
+		return err
+	}
+	return t.event(a.id, map[bool]string{true: "email.failed", false: "email.sent"}[status == "failed"], map[string]any{"status": status})
+}
+
+// tally counts the recipients of an email by what became of them.
+type tally struct{ pending, delivered, failed, uncertain int }
+
+func (t *tx) tally(id int64) (n tally, err error) {
+	err = t.row(`SELECT count(*) FILTER (WHERE status = 'pending'), count(*) FILTER (WHERE status = 'delivered'),
+		count(*) FILTER (WHERE status = 'failed'), count(*) FILTER (WHERE status = 'uncertain')
+		FROM email_recipients WHERE email_id = ?`, []any{id}, &n.pending, &n.delivered, &n.failed, &n.uncertain)
+	return n, err
+}
+
+// status is how an email ended that nobody waits for any more.
+func (n tally) status() string {
+	switch {
+	case n.failed+n.uncertain == 0:
+		return "sent"
+	case n.delivered+n.uncertain == 0:
+		return "failed"
+	}
+	return "partial"
+}
+
+// recoverAttempts takes up what attempts left behind that nobody makes any more. What was handed over with its answer
+// unknown stays uncertain; the rest is tried again.
+func (s *Server) recoverAttempts(ctx context.Context) error {
+	query, args := "SELECT id FROM emails WHERE status = 'sending'", []any{}
+	if s.recovered {
+		// Of this process itself: the record of its outcome could not be written.
+		query, args = query+" AND claim = ?", append(args, s.token)
+	}
+	rows, err := s.reader.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return err
+		}
+		ids = append(ids, id)
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		a := &attempt{}
+		if err := s.loadDue(ctx, s.reader, id, &a.dueEmail); err != nil {
+			return err
+		}
+		if a.parsed, err = prepare(ctx, a.raw); err != nil {
+			return err
+		}
+		err := s.write(ctx, func(t *tx) error {
+			err := t.row("SELECT tries FROM emails WHERE id = ? AND status = 'sending'", []any{id}, &a.tries)
+			if errors.Is(err, sql.ErrNoRows) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			why := "The program ended during the attempt; nothing was sent."
+			open, err := t.targets(id, "uncertain")
+			if err != nil {
+				return err
+			}
+			for _, r := range open {
+				why = "The program ended before the relay's answer was known. It may have been delivered."
+				if err := t.event(id, "email.delivery_uncertain", map[string]any{"recipient": r.email, "error": why}); err != nil {
+					return err
+				}
+			}
+			return s.settle(t, a, why, retryWait(a.tries), waitsForRecipient)
+		})
+		if err != nil {
+			return err
+		}
+		s.poke(s.changes)
+	}
+	s.recovered = true
+	return nil
+}
+
+// step is where tests stop the program.
+func (s *Server) step(name string) {
+	if s.at != nil {
+		s.at(name)
+	}
+}
+
+// event notes that something happened to an email.
+func (t *tx) event(email int64, kind string, data map[string]any) error {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	return t.exec("INSERT INTO email_events(email_id, type, data, created_at) VALUES(?,?,?,?)", email, kind, string(raw), t.now)
+}
+
+// sendAgain is a person's decision to send a message once more to the recipients that do not have it, or not for sure.
+// Until its time comes nothing of what is known about them changes.
+func (s *Server) sendAgain(c *call, id int64) error {
+	for name := range c.body {
+		if name != "scheduledAt" {
+			return conflict("email_not_changeable", "This message went out already: only the time of another attempt (scheduledAt) can be set.")
+		}
+	}
+	at, given, err := c.body.when("scheduledAt")
+	if err != nil {
+		return err
+	}
+	if !given || at <= s.now().UnixMilli() {
+		return invalidField("scheduledAt", "scheduledAt must be in the future.")
+	}
+	return s.write(c.ctx, func(t *tx) error {
+		var again bool
+		err := t.row(`SELECT (status IN ('failed', 'partial') OR status = 'scheduled' AND again = 1 OR status = 'queued' AND waits IS NOT NULL)
+			AND raw IS NOT NULL FROM emails WHERE id = ?`, []any{id}, &again)
+		if err != nil {
+			return found(err, "email", "")
+		}
+		if !again {
+			return conflict("email_not_changeable", "This message can no longer be changed: it is on its way.")
+		}
+		err = t.exec(`UPDATE emails SET status = 'scheduled', scheduled_at = ?, due_at = ?, cancellable_until = ?, tries = 0, waits = NULL, again = 1
+			WHERE id = ?`, at, at, at, id)
+		if err != nil {
+			return err
+		}
+		return t.event(id, "email.scheduled", map[string]any{"scheduledAt": instant(at)})
+	})
+}
+
+// takeBack cancels what has not gone out. Recipients that have the message, or may have it, keep it.
+func (t *tx) takeBack(id int64) error {
+	n, err := t.tally(id)
+	if err != nil {
+		return err
+	}
+	if n.delivered+n.uncertain == 0 {
+		if err := t.exec("UPDATE emails SET status = 'cancelled', claim = NULL, waits = NULL, raw = NULL, request = NULL WHERE id = ?", id); err != nil {
+			return err
+		}
+		return t.event(id, "email.cancelled", map[string]any{})
+	}
+	rest, err := t.targets(id, "pending")
+	if err != nil {
+		return err
+	}
+	for _, r := range rest {
+		if err := t.failed(id, r, "It was taken back before it went out."); err != nil {
+			return err
+		}
+	}
+	n.failed += n.pending
+	if err := t.exec("UPDATE emails SET status = ?, claim = NULL, waits = NULL, again = 0, request = NULL WHERE id = ?", n.status(), id); err != nil {
+		return err
+	}
+	return t.event(id, "email.cancelled", map[string]any{"status": n.status()})
+}
+
+// sentInfo describes a message for Options.Reply.
+func sentInfo(e *dueEmail, p *parsed, to []string, now int64) Sent {
+	sent := Sent{
+		EmailID: wireID("eml", e.id), To: to, Subject: e.subject, MessageID: e.messageID,
+		References: p.msg.References, SentAt: time.UnixMilli(now), Raw: withoutBcc(e.raw),
+	}
+	if len(p.msg.From) > 0 {
+		sent.From = mailparse.Address{Name: p.msg.From[0].Name, Email: p.msg.From[0].Email}
+	}
+	return sent
+}
