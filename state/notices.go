@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"codeberg.org/teapost/teapost/api"
+	"codeberg.org/teapost/teapost/internal/clean"
 )
 
 // resultFor is how long a result stays on the line of news.
@@ -198,7 +199,7 @@ func lowerFirst(s string) string {
 
 // quoted is a subject in quotation marks, cut to a length that fits into a line.
 func quoted(subject string) string {
-	subject = strings.Join(strings.Fields(subject), " ")
+	subject = strings.Join(strings.Fields(clean.LineMax(subject, 400)), " ") // a cut must not split a sequence
 	if subject == "" {
 		return "(no subject)"
 	}

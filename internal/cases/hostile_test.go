@@ -252,7 +252,7 @@ func TestInvisibleCharacters(t *testing.T) {
 
 // search looks for something by keys.
 func (w *world) search(query string) {
-	w.keys("/")
+	w.keys("/", "ctrl+u")
 	w.text(query)
 	w.keys("enter")
 }

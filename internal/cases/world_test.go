@@ -1,8 +1,10 @@
 package cases
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -226,6 +228,15 @@ func (w *world) imports(paths ...string) local.ImportReport {
 // open opens the mail on the screen.
 func (w *world) open() {
 	w.t.Helper()
+	w.openMail()
+	w.model = w.screens()
+	w.run(w.model.Init())
+	w.size(w.setup.width, w.setup.height)
+}
+
+// openMail opens the state of the mail without a screen.
+func (w *world) openMail() {
+	w.t.Helper()
 	transport := http.RoundTripper(w.server.Transport())
 	if w.setup.net != nil {
 		transport = w.setup.net(transport)
@@ -247,11 +258,10 @@ func (w *world) open() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.screen()
 }
 
-// screen starts the screens anew over the same mail.
-func (w *world) screen() {
+// screens are the real screens over the mail.
+func (w *world) screens() tea.Model {
 	w.t.Helper()
 	keys, err := keymap.New("", nil)
 	if err != nil {
@@ -261,15 +271,12 @@ func (w *world) screen() {
 	if title == "" {
 		title = w.setup.own[0]
 	}
-	w.queue = nil
-	w.model = ui.New(ui.Options{
+	return ui.New(ui.Options{
 		Mail: w.mail, Keys: keys, Colors: w.setup.colors, ASCII: w.setup.ascii, Mouse: true, Account: title, Version: "test",
 		Theme: "dark", Zone: w.setup.zone, DownloadDir: filepath.Join(w.dir, "saved"), Undo: -1,
 		Opener: []string{os.Args[0], "opener", w.openedPath()},
 		Copy:   func(string) error { return nil },
 	})
-	w.run(w.model.Init())
-	w.size(w.setup.width, w.setup.height)
 }
 
 func (w *world) openedPath() string { return filepath.Join(w.dir, "opened") }
@@ -486,4 +493,23 @@ func table(t *testing.T, path string) []map[string]string {
 		out = append(out, row)
 	}
 	return out
+}
+
+// write puts a file into the folder of the world.
+func (w *world) write(name, text string) {
+	w.t.Helper()
+	if err := os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// readBody reads the body of a request and puts it back.
+func readBody(r *http.Request) string {
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		return err.Error()
+	}
+	_ = r.Body.Close()
+	r.Body = io.NopCloser(bytes.NewReader(raw))
+	return string(raw)
 }
