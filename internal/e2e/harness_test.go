@@ -333,7 +333,6 @@ func (h *home) openWith(cols, rows int, opts []ttyOption, name string, args ...s
 	for _, o := range opts {
 		o(tt)
 	}
-	tt.began = time.Now()
 	f, err := pty.StartWithSize(tt.p, &pty.Winsize{Rows: uint16(rows), Cols: uint16(cols)})
 	if err != nil {
 		h.t.Fatal(err)
@@ -465,7 +464,13 @@ func (tt *terminal) press(keys ...string) {
 		default:
 			seq = k
 		}
+		before := len(tt.written())
 		tt.write(seq)
+		if seq == "\x1b" { // read together with the next key it would be one key with alt
+			for end := time.Now().Add(300 * time.Millisecond); len(tt.written()) == before && time.Now().Before(end); {
+				time.Sleep(5 * time.Millisecond)
+			}
+		}
 	}
 }
 
