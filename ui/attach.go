@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"errors"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -25,6 +27,7 @@ type pathPrompt struct {
 	note        string
 	in          input
 	folders     bool // only folders are wanted
+	file        bool // a file that is there is wanted: it is looked at before the dialog closes
 	matches     []pathMatch
 	sel         int // the chosen match; -1: what is typed
 	gen         int // of the last question; older answers are dropped
@@ -48,9 +51,32 @@ type pathsFoundMsg struct {
 	err     error
 }
 
+// pathCheckedMsg is the answer of checkFileCmd: what is wrong with the path, in a sentence, or nothing.
+type pathCheckedMsg struct {
+	owner         *int
+	gen           int
+	path, problem string
+}
+
+// checkFileCmd looks whether path is a file that can be attached, off the loop.
+func checkFileCmd(owner *int, gen int, path string) tea.Cmd {
+	return func() tea.Msg {
+		msg := pathCheckedMsg{owner: owner, gen: gen, path: path}
+		switch info, err := os.Stat(path); {
+		case errors.Is(err, fs.ErrNotExist):
+			msg.problem = "There is no such file."
+		case err != nil:
+			msg.problem = "That file cannot be read."
+		case info.IsDir():
+			msg.problem = "That is a folder; tab lists what is in it."
+		}
+		return msg
+	}
+}
+
 // newAttach asks for a file to attach.
 func newAttach(done func(path string, f *Frame) tea.Cmd) Screen {
-	return &pathPrompt{title: "Attach a file", verb: "attaches it", sel: -1, owner: new(int), done: done}
+	return &pathPrompt{title: "Attach a file", verb: "attaches it", file: true, sel: -1, owner: new(int), done: done}
 }
 
 // typedPath is the path that a person meant: quotes of a shell, backslashes before blanks and file: URLs are what a
@@ -156,6 +182,14 @@ func (p *pathPrompt) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
 		if msg.owner == p.owner && msg.gen == p.gen {
 			p.found(msg)
 		}
+	case pathCheckedMsg:
+		if msg.owner != p.owner || msg.gen != p.gen {
+			break
+		}
+		if p.problem = msg.problem; p.problem == "" {
+			f.Pop()
+			return p, p.done(msg.path, f)
+		}
 	}
 	return p, nil
 }
@@ -219,6 +253,10 @@ func (p *pathPrompt) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 			p.problem = "Type a path first."
 			return p, nil, true
 		}
+		if p.file {
+			p.gen++
+			return p, checkFileCmd(p.owner, p.gen, path), true
+		}
 		f.Pop()
 		return p, p.done(path, f), true
 	case keymap.Back:
@@ -280,9 +318,7 @@ func (p *pathPrompt) View(f *Frame) string {
 	return box(t, p.title, body, inner)
 }
 
-func (p *pathPrompt) Context() keymap.Context { return keymap.InSearch }
-func (p *pathPrompt) Capturing() bool         { return true }
-func (p *pathPrompt) Title(*Frame) string     { return "" }
-func (p *pathPrompt) Hints(*Frame) []keymap.Action {
-	return []keymap.Action{keymap.Complete, keymap.Accept, keymap.Back}
-}
+func (p *pathPrompt) Context() keymap.Context      { return keymap.InSearch }
+func (p *pathPrompt) Capturing() bool              { return true }
+func (p *pathPrompt) Title(*Frame) string          { return "" }
+func (p *pathPrompt) Hints(*Frame) []keymap.Action { return nil }

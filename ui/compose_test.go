@@ -3,7 +3,9 @@ package ui
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -386,8 +388,12 @@ func TestComposeNewMailMovesNothing(t *testing.T) {
 func TestComposeAttachments(t *testing.T) {
 	d := newDesk()
 	s := openCompose(t, d, replyDraft())
-	s.press("ctrl+a", "~", "backspace", "/tmp/tables.csv", "enter")
-	if !slices.Equal(d.attached, []string{"/tmp/tables.csv"}) {
+	path := filepath.Join(t.TempDir(), "tables.csv")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.press("ctrl+a", "~", "backspace", path, "enter")
+	if !slices.Equal(d.attached, []string{path}) {
 		t.Fatalf("attached %q", d.attached)
 	}
 	if len(d.edits) == 0 {

@@ -278,6 +278,13 @@ func TestAttachCompletes(t *testing.T) {
 	s = open()
 	s.press("enter")
 	s.sees("Type a path first.")
+	s.press(dir+"/none", "enter")
+	s.sees("There is no such file.", dir+"/none")
+	s.press("ctrl+u", dir, "enter")
+	s.sees("That is a folder")
+	if len(d.attached) != 1 {
+		t.Errorf("attached %q", d.attached)
+	}
 	s.press("esc")
 	if len(s.app.dialogs) > 0 {
 		t.Error("esc must close")
