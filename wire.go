@@ -21,6 +21,7 @@ import (
 	"codeberg.org/teapost/teapost/api"
 	"codeberg.org/teapost/teapost/config"
 	"codeberg.org/teapost/teapost/internal/faults"
+	"codeberg.org/teapost/teapost/internal/when"
 	"codeberg.org/teapost/teapost/keymap"
 	"codeberg.org/teapost/teapost/local"
 	"codeberg.org/teapost/teapost/state"
@@ -224,7 +225,7 @@ func openMail(ctx context.Context, flags config.Flags, draft *state.Draft) (err 
 	model := ui.New(ui.Options{
 		Mail: mail, Keys: keys, Theme: cfg.UI.Theme, Colors: colors(), ASCII: cfg.UI.ASCII, Mouse: cfg.UI.Mouse,
 		Account: accountTitle(cfg, mail), Version: version, Sample: b.sample, DownloadDir: downloadDir(),
-		Undo: cfg.UI.UndoTime, Snooze: snoozeTimes(cfg), Opener: cfg.UI.Opener, Editor: cfg.UI.Editor,
+		Undo: cfg.UI.UndoTime, Snooze: snoozeTimes(cfg), ConfirmSend: cfg.UI.ConfirmSend, DiscardUnasked: !cfg.UI.ConfirmDiscard, Opener: cfg.UI.Opener, Editor: cfg.UI.Editor,
 		Copy: screen.copy, Query: screen.query, Practice: b.practice(), Start: ui.Start{Draft: draft},
 	})
 	o := []tea.ProgramOption{
@@ -277,9 +278,12 @@ func downloadDir() string {
 	return filepath.Join(home, "Downloads")
 }
 
-func snoozeTimes(cfg *config.Config) ui.SnoozeTimes {
+func snoozeTimes(cfg *config.Config) *when.Options {
 	s := cfg.Snooze
-	return ui.SnoozeTimes{Morning: s.Morning.Hour, Evening: s.Evening.Hour, WeekStart: s.WeekDay, Weekend: s.WeekendDay, Set: true}
+	return &when.Options{
+		Morning: when.Clock(s.Morning), Evening: when.Clock(s.Evening), Weekend: when.Clock(s.Weekend),
+		WeekDay: s.WeekDay, WeekendDay: s.WeekendDay,
+	}
 }
 
 // colors is how many colours the terminal shows, by its environment: asking it would make the start wait.

@@ -109,11 +109,10 @@ type UI struct {
 	ASCII          bool   // no characters beyond ASCII in the program's own drawing
 	Mouse          bool
 	UndoTime       time.Duration // how long a send can be taken back; 0 to 60 s
-	TwelveHour     bool
-	ConfirmSend    bool     // ask before a message is sent
-	ConfirmDiscard bool     // ask before a draft is thrown away
-	Editor         []string // argv, never empty; run without a shell
-	Opener         []string // argv of the program that opens links and files; never empty
+	ConfirmSend    bool          // ask before a message is sent
+	ConfirmDiscard bool          // ask before a draft is thrown away
+	Editor         []string      // argv, never empty; run without a shell
+	Opener         []string      // argv of the program that opens links and files; never empty
 }
 
 // Clock is a time of day.
@@ -289,13 +288,6 @@ func (c *Config) loadUI(env Env) error {
 			errs = append(errs, &Error{Where: c.Where("ui", "undo_seconds"), What: fmt.Sprintf("%d is out of range", *n), Mend: "allowed: 0 to 60"})
 		}
 		c.UI.UndoTime = time.Duration(*n) * time.Second
-	}
-	switch tf := or(r.TimeFormat, "24h"); tf {
-	case "24h":
-	case "12h":
-		c.UI.TwelveHour = true
-	default:
-		errs = append(errs, &Error{Where: c.Where("ui", "time_format"), What: fmt.Sprintf("%q is no time format", tf), Mend: "allowed: 24h, 12h"})
 	}
 	for _, p := range []struct {
 		key      string

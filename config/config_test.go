@@ -108,7 +108,6 @@ theme = "light"
 ascii = true
 mouse = false
 undo_seconds = 30
-time_format = "12h"
 confirm_send = true
 confirm_discard = false
 editor = ["nvim", "-n"]
@@ -138,7 +137,7 @@ func TestFullFile(t *testing.T) {
 	if c.Keys.Preset != "gmail" || !slices.Equal(c.Keys.Overrides["threads"]["archive"], []string{"d", "ctrl+e"}) || c.Keys.Overrides["threads"]["star"] == nil {
 		t.Errorf("keys %+v", c.Keys)
 	}
-	want := UI{"light", true, false, 30 * time.Second, true, true, false, []string{"nvim", "-n"}, []string{"open-it"}}
+	want := UI{"light", true, false, 30 * time.Second, true, false, []string{"nvim", "-n"}, []string{"open-it"}}
 	if fmt.Sprint(c.UI) != fmt.Sprint(want) {
 		t.Errorf("ui %+v", c.UI)
 	}
@@ -174,7 +173,6 @@ func TestFaultsNameThePlaceAndTheWayOut(t *testing.T) {
 		{"syntax", "[ui\n", []string{"config.toml:1:"}},
 		{"value", "[ui]\n  theme = \"pink\"\n", []string{"config.toml:2:3: ui.theme", `"pink"`, "auto, dark, light"}},
 		{"range", "[ui]\nundo_seconds = 61\n", []string{"config.toml:2:1: ui.undo_seconds", "0 to 60"}},
-		{"time format", "[ui]\ntime_format = \"13h\"\n", []string{"24h, 12h"}},
 		{"empty editor", "[ui]\neditor = []\n", []string{"ui.editor", "empty"}},
 		{"clock", "[snooze]\nmorning = \"25:00\"\n", []string{"config.toml:2:1: snooze.morning", "08:00"}},
 		{"day", "[snooze]\nweek_day = \"mon\"\n", []string{"snooze.week_day", "monday"}},

@@ -29,7 +29,6 @@ type raw struct {
 		ASCII          *bool     `toml:"ascii"`
 		Mouse          *bool     `toml:"mouse"`
 		UndoSeconds    *int64    `toml:"undo_seconds"`
-		TimeFormat     *string   `toml:"time_format"`
 		ConfirmSend    *bool     `toml:"confirm_send"`
 		ConfirmDiscard *bool     `toml:"confirm_discard"`
 		Editor         *[]string `toml:"editor"`

@@ -42,6 +42,7 @@ type compose struct {
 	problem    string // why it was not sent, shown at problemAt
 	problemAt  part
 	askedEmpty bool // the missing subject was asked about
+	sure       bool // the question before sending was answered with yes
 	entry      state.EntryID
 	entrySeen  bool
 	gone       bool // sent or thrown away: nothing is kept on leaving
@@ -205,7 +206,9 @@ func (c *compose) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
 		c.settle(f)
 	case composeSendMsg:
 		if msg.draft == c.draft.ID {
+			c.sure = true
 			c.send(time.Time{}, f)
+			c.sure = false
 		}
 	case composeLaterMsg:
 		if msg.draft == c.draft.ID {
@@ -488,6 +491,9 @@ func (c *compose) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 		c.detach(f)
 	case keymap.Discard:
 		id := c.draft.ID
+		if f.Options.DiscardUnasked {
+			return c, func() tea.Msg { return composeDiscardMsg{id} }, true
+		}
 		f.Dialog(newConfirm("Throw this message away? It cannot be brought back.", "throw it away", func() tea.Msg { return composeDiscardMsg{id} }))
 	case keymap.NextField:
 		switch {
@@ -559,6 +565,11 @@ func (c *compose) send(at time.Time, f *Frame) {
 			again = composeLaterMsg{id}
 		}
 		f.Dialog(newConfirm("This message has no subject. Send it without one?", "send it", func() tea.Msg { return again }))
+		return
+	}
+	if f.Options.ConfirmSend && at.IsZero() && !c.sure {
+		again := composeSendMsg{c.draft.ID}
+		f.Dialog(newConfirm("Send this message now?", "send it", func() tea.Msg { return again }))
 		return
 	}
 	c.entry = f.Mail.Send(c.draft, state.SendOptions{At: at})

@@ -160,12 +160,17 @@ func (s *drafts) discard(list []state.DraftRow, i int, f *Frame) {
 	}
 	m := f.Mail
 	clear(s.selected)
-	f.Dialog(newConfirm("Throw away "+what+"? This cannot be undone.", "throw away", func() tea.Msg {
+	discard := func() tea.Msg {
 		for _, id := range ids {
 			m.DiscardDraft(id)
 		}
 		return nil
-	}))
+	}
+	if f.Options.DiscardUnasked {
+		discard()
+		return
+	}
+	f.Dialog(newConfirm("Throw away "+what+"? This cannot be undone.", "throw away", discard))
 }
 
 // draftMark says in a word or two how safe a draft is, when it is not simply saved.

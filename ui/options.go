@@ -6,6 +6,7 @@ import (
 	// Answers the question for the terminal's background before Bubble Tea asks it.
 	_ "codeberg.org/teapost/teapost/internal/aaaterm"
 
+	"codeberg.org/teapost/teapost/internal/when"
 	"codeberg.org/teapost/teapost/keymap"
 	"codeberg.org/teapost/teapost/state"
 )
@@ -27,8 +28,10 @@ type Options struct {
 	DownloadDir string         // where attachments are saved unless the person says otherwise
 	Undo        time.Duration  // how long a send can be taken back
 
-	// Hours of the snooze presets on the 24-hour clock, and the first day of the week and of the weekend.
-	Snooze SnoozeTimes
+	Snooze *when.Options // what "tomorrow" and the like mean; nil: the usual times
+
+	ConfirmSend    bool // ask before a message is sent
+	DiscardUnasked bool // throw drafts away without a question
 
 	Opener []string // a program and its first arguments for links and files; empty: the system's
 	Editor []string // the same for writing; empty: ctrl+o says what to set
@@ -41,14 +44,6 @@ type Options struct {
 	Practice func(on bool)
 
 	Start Start
-}
-
-// SnoozeTimes are the hours and days that the snooze presets use. The zero value stands for 8, 18, Monday and Saturday.
-type SnoozeTimes struct {
-	Morning, Evening int
-	WeekStart        time.Weekday
-	Weekend          time.Weekday
-	Set              bool // false: the usual times, whatever the other fields say
 }
 
 // Start is what is shown first.

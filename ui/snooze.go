@@ -67,12 +67,10 @@ func zoned(f *Frame) time.Time { return f.Now.In(f.Options.zone()) }
 
 // whenOptions are the times a person means by words.
 func whenOptions(o *Options) when.Options {
-	w := when.DefaultOptions()
-	if s := o.Snooze; s.Set {
-		w.Morning, w.Evening = when.Clock{Hour: s.Morning}, when.Clock{Hour: s.Evening}
-		w.WeekDay, w.WeekendDay = s.WeekStart, s.Weekend
+	if o.Snooze != nil {
+		return *o.Snooze
 	}
-	return w
+	return when.DefaultOptions()
 }
 
 func (p *timePicker) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
