@@ -323,3 +323,62 @@ func TestNamesOfAttachments(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestForward sends messages on with everything that a person saw, and nothing that was hidden.
+func TestForward(t *testing.T) {
+	t.Run("files", func(t *testing.T) {
+		show(t, file("attachments", "names.eml"), func(s *shown, c *check) {
+			w := s.w
+			d, err := w.mail.Forward(s.row.ID, "")
+			if err != nil {
+				c.Errorf("%v", err)
+			}
+			w.until("the files are there", func() bool {
+				got, _ := w.mail.Draft(d.ID)
+				return len(got.Files) == len(s.messages[0].Attachments) || len(w.mail.Status().Failures) > 0
+			})
+			d, _ = w.mail.Draft(d.ID)
+			for _, f := range d.Files {
+				if bad := unsafe(f.Name); bad != "" || strings.ContainsAny(f.Name, "/\\\n") || f.SizeBytes != 8 {
+					c.Errorf("%+v: %s", f, bad)
+				}
+			}
+			d.To = "joan@example.net"
+			m, err := mailparse.Parse(t.Context(), []byte(s.sent(c, d)), mailparse.Limits{})
+			if err != nil {
+				c.Errorf("%v", err)
+				return
+			}
+			if len(m.Attachments) != 23 || m.Subject != "Fwd: Twenty-three attachments" {
+				c.Errorf("%d attachments went out, subject %q", len(m.Attachments), m.Subject)
+			}
+			c.has(m.Text, "Save all of them.", "From: Ada Byron <ada@example.com>")
+		})
+	})
+	t.Run("hidden text", func(t *testing.T) {
+		show(t, file("html", "hidden-text.eml"), func(s *shown, c *check) {
+			d, err := s.w.mail.Forward(s.row.ID, "")
+			if err != nil {
+				c.Errorf("%v", err)
+			}
+			c.has(d.Body, "Dear customer,", "Visible end.")
+			c.hasNot(d.Body, "HIDDEN", "PREHEADER", "<p")
+		})
+	})
+	t.Run("sequences", func(t *testing.T) {
+		show(t, file("hostile", "body-escape.eml"), func(s *shown, c *check) {
+			s.w.keys("f")
+			c.has(s.w.frame(), "Fwd: Body with control sequences", "last line of the body")
+			d, err := s.w.mail.Forward(s.row.ID, "")
+			if err != nil {
+				c.Errorf("%v", err)
+			}
+			if bad := unsafe(d.Body + d.Subject); bad != "" {
+				c.Errorf("%s", bad)
+			}
+			d.To = "joan@example.net"
+			raw := s.sent(c, d)
+			c.hasNot(raw, "\x1b", "\x07", "\x00")
+		})
+	})
+}

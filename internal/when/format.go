@@ -38,7 +38,7 @@ func (s Style) Format(t, now time.Time) string {
 }
 
 // Short writes a time for a narrow column: the time of day today, the weekday within six days,
-// "12 Mar" this year, else "12 Mar 24". The zero time is empty.
+// "12 Mar" this year, else "12 Mar 24", or "Mar 1970" when that lies half a century away. The zero time is empty.
 func (s Style) Short(t, now time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -51,6 +51,8 @@ func (s Style) Short(t, now time.Time) string {
 		return t.Format("Mon")
 	case t.Year() == now.Year():
 		return t.Format("2 Jan")
+	case t.Year() < now.Year()-50, t.Year() > now.Year()+48: // two digits would name another year
+		return t.Format("Jan 2006")
 	}
 	return t.Format("2 Jan 06")
 }
