@@ -32,7 +32,8 @@ type ImportOptions struct {
 type ImportProgress struct {
 	Path                  string // the file being read
 	BytesDone, BytesTotal int64
-	Messages              int // read so far: Imported + Skipped + Failed + what waits for its batch
+	BytesSkipped          int64 // of BytesDone: passed over, because an interrupted import had read them
+	Messages              int   // read so far: Imported + Skipped + Failed + what waits for its batch
 	Imported              int
 	Skipped               int // there already
 	Failed                int
@@ -57,7 +58,9 @@ type ImportReport struct {
 	Files    int // mailboxes and messages that were read
 	Messages int
 	Imported int
+	Drafts   int // of Imported: they are among the drafts
 	Skipped  int // there already
+	Resumed  int // of Skipped: an import of the same files that was interrupted had taken them in
 	Failed   int
 	// Problems names what could not be read; it holds the first thousand of Failed.
 	Problems []ImportProblem
@@ -68,9 +71,9 @@ type ImportReport struct {
 const (
 	maxImportProblems = 1000
 	maxImportIgnored  = 100
-	importBatch       = 200
-	importBatchBytes  = 16 << 20
-	progressEvery     = 150 * time.Millisecond
+	importBatch       = 500
+	importBatchBytes  = 8 << 20
+	progressEvery     = 100 * time.Millisecond
 )
 
 // String says in one sentence what came of the import.
@@ -97,77 +100,32 @@ func plural(n int, what string) string {
 
 // Import takes in mbox files, Maildirs with their subfolders, message files and folders of all these. It
 // needs constant memory, adds nothing twice, and goes on after what it cannot read, which the report
-// names. The error is the context's, after the batch at hand was stored or dropped as a whole, or that of
-// the store; the report is filled in both cases. An import may be repeated at any time.
+// names. The error is the context's, or that of the store; what was stored until then stays, whole
+// batches of it, and the report is filled. An import may be repeated at any time: after an interruption it
+// goes on in the mbox file in which it was.
 func (s *Server) Import(ctx context.Context, paths []string, opts ImportOptions) (ImportReport, error) {
-	im := &importer{s: s, ctx: ctx, opts: opts}
-	if im.opts.MaxMessageBytes <= 0 {
-		im.opts.MaxMessageBytes = mailparse.DefaultMaxMessageBytes
-	}
 	switch opts.Folder {
 	case "", "inbox", "archive", "sent", "spam", "trash":
 	default:
-		return im.report, fmt.Errorf("mail cannot be imported into the folder %q; it must be inbox, archive, sent, spam or trash", opts.Folder)
+		return ImportReport{}, fmt.Errorf("mail cannot be imported into the folder %q; it must be inbox, archive, sent, spam or trash", opts.Folder)
+	}
+	im, err := s.newImporter(ctx, opts)
+	if err != nil {
+		return ImportReport{}, s.storeError(err)
 	}
 	if opts.Progress != nil {
 		for _, p := range paths {
-			im.total += treeSize(ctx, p)
+			im.total += treeSize(im.ctx, p)
 		}
 	}
 	for _, p := range paths {
-		if err := im.path(p); err != nil {
-			return im.report, err
+		if err = im.path(p); err != nil {
+			break
 		}
 	}
-	err := im.flush()
+	err = im.finish(err)
 	im.progress(true)
 	return im.report, err
-}
-
-type importer struct {
-	s      *Server
-	ctx    context.Context
-	opts   ImportOptions
-	report ImportReport
-
-	batch      []importItem
-	batchBytes int
-
-	current  string
-	done     int64 // bytes of the finished files
-	within   int64 // bytes of the current file
-	total    int64
-	lastTold time.Time
-}
-
-type importItem struct {
-	path   string
-	offset int64
-	item   Item
-}
-
-func (im *importer) problem(path string, offset int64, reason string) {
-	im.report.Failed++
-	if len(im.report.Problems) < maxImportProblems {
-		im.report.Problems = append(im.report.Problems, ImportProblem{path, offset, reason})
-	}
-}
-
-func (im *importer) ignore(path string) {
-	if len(im.report.Ignored) < maxImportIgnored {
-		im.report.Ignored = append(im.report.Ignored, path)
-	}
-}
-
-func (im *importer) progress(always bool) {
-	if im.opts.Progress == nil || !always && time.Since(im.lastTold) < progressEvery {
-		return
-	}
-	im.lastTold = time.Now()
-	im.opts.Progress(ImportProgress{
-		Path: im.current, BytesDone: im.done + im.within, BytesTotal: max(im.total, im.done+im.within),
-		Messages: im.report.Messages, Imported: im.report.Imported, Skipped: im.report.Skipped, Failed: im.report.Failed,
-	})
 }
 
 // path imports what a person named.
@@ -206,12 +164,8 @@ func (im *importer) dir(path, rel string) error {
 		err := mailparse.WalkMaildir(path, func(file string, flags mailparse.Flags) error {
 			return im.messageFile(file, folder, flags)
 		})
-		if im.ctx.Err() != nil {
-			return im.ctx.Err()
-		}
-		var stop *stopError
-		if errors.As(err, &stop) {
-			return stop.err
+		if e := im.ctx.Err(); e != nil {
+			return e
 		}
 		if err != nil {
 			im.problem(path, 0, plainFileError(err))
@@ -242,10 +196,6 @@ func (im *importer) dir(path, rel string) error {
 		if e := im.ctx.Err(); e != nil {
 			return e
 		}
-		var stop *stopError
-		if errors.As(err, &stop) {
-			return stop.err
-		}
 		im.problem(path, 0, plainFileError(err))
 	}
 	sort.Strings(dirs)
@@ -256,12 +206,6 @@ func (im *importer) dir(path, rel string) error {
 	}
 	return nil
 }
-
-// stopError ends the import: the store failed, not the mail.
-type stopError struct{ err error }
-
-func (e *stopError) Error() string { return e.err.Error() }
-func (e *stopError) Unwrap() error { return e.err }
 
 // eachEntry reads a folder in pieces, so that its size does not matter, and in order within a piece.
 func eachEntry(path string, fn func(fs.DirEntry) error) error {
@@ -339,12 +283,12 @@ func (im *importer) file(path, folder string, named bool) error {
 	case mailparse.KindMbox:
 		if ext != ".eml" {
 			im.report.Files++
-			return im.mbox(path, folder, io.MultiReader(bytes.NewReader(head), f))
+			return im.mbox(path, folder, f, head)
 		}
 		fallthrough // saved with its From line
 	case mailparse.KindMessage:
 		im.report.Files++
-		return im.unwrap(im.messageFile(path, "", mailparse.Flags{}))
+		return im.messageFile(path, "", mailparse.Flags{})
 	case mailparse.KindEmpty:
 		im.report.Files++
 	default:
@@ -360,40 +304,67 @@ func (im *importer) file(path, folder string, named bool) error {
 	return im.ctx.Err()
 }
 
-func (im *importer) unwrap(err error) error {
-	var stop *stopError
-	if errors.As(err, &stop) {
-		return stop.err
+// mbox imports an mbox file of which head was read. What an interrupted import did of it is passed over.
+func (im *importer) mbox(path, folder string, f *os.File, head []byte) error {
+	fi, err := f.Stat()
+	if err != nil {
+		im.problem(path, 0, plainFileError(err))
+		return nil
 	}
-	return err
-}
-
-func (im *importer) mbox(path, folder string, r io.Reader) error {
+	p, err := im.resume(path, fi)
+	if err != nil {
+		return err
+	}
+	defer func() { im.done, im.within = im.done+fi.Size(), 0 }()
+	if p.done > 0 && p.done >= p.size {
+		return im.ctx.Err()
+	}
+	var r io.Reader = f
+	if !fi.Mode().IsRegular() {
+		r = io.MultiReader(bytes.NewReader(head), f) // a pipe cannot go back
+	} else if _, err := f.Seek(p.done, io.SeekStart); err != nil {
+		im.problem(path, 0, plainFileError(err))
+		return nil
+	}
+	start := p.done
 	box := mailparse.NewMbox(r)
 	box.MaxMessageBytes = im.opts.MaxMessageBytes
-	defer func() { im.done, im.within = im.done+box.Offset(), 0 }()
 	for {
 		if err := im.ctx.Err(); err != nil {
 			return err
 		}
 		raw, info, err := box.Next()
-		im.within = box.Offset()
+		im.within = start + box.Offset()
+		offset := start + info.Offset
 		var large *mailparse.TooLargeError
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil
+			p.done = max(p.size, im.within)
+			return im.passed(p)
 		case errors.As(err, &large):
-			im.report.Messages++
-			im.problem(path, info.Offset, large.Error())
-			continue
+			im.read(1)
+			im.problem(path, offset, large.Error())
 		case err != nil:
-			im.problem(path, info.Offset, plainFileError(err))
+			im.problem(path, offset, plainFileError(err))
 			return nil
+		default:
+			item := importItem{path: path, offset: offset, old: raw}
+			var st *mailState
+			if st, item.raw = cutState(raw); st == nil {
+				item.raw = bytes.Clone(withoutMailboxFields(raw))
+			}
+			item.o = im.place(folder, info.Flags)
+			item.o.undated = info.EnvelopeDate
+			if im.opts.Folder == "" {
+				item.o.restore(st)
+			}
+			if err := im.add(item); err != nil {
+				return err
+			}
 		}
-		o := im.place(folder, info.Flags)
-		o.undated = info.EnvelopeDate
-		if err := im.add(path, info.Offset, raw, o); err != nil {
-			return im.unwrap(err)
+		p.done, p.messages = offset+info.Size, p.messages+1
+		if err := im.passed(p); err != nil {
+			return err
 		}
 	}
 }
@@ -414,7 +385,7 @@ func (im *importer) messageFile(path, folder string, flags mailparse.Flags) erro
 	}
 	defer func() { im.done += fi.Size() }()
 	if fi.Size() > im.opts.MaxMessageBytes {
-		im.report.Messages++
+		im.read(1)
 		im.problem(path, 0, (&mailparse.TooLargeError{Size: fi.Size(), Limit: im.opts.MaxMessageBytes}).Error())
 		return nil
 	}
@@ -425,86 +396,12 @@ func (im *importer) messageFile(path, folder string, flags mailparse.Flags) erro
 	}
 	o := im.place(folder, flags)
 	o.undated = fi.ModTime()
-	return im.add(path, 0, raw, o)
-}
-
-func (im *importer) add(path string, offset int64, raw []byte, o IngestOptions) error {
-	im.report.Messages++
-	if len(bytes.TrimSpace(raw)) == 0 {
-		im.problem(path, offset, mailparse.ErrEmpty.Error())
-		return nil
-	}
-	// The reader uses its memory again for the next message.
-	im.batch = append(im.batch, importItem{path, offset, Item{Raw: bytes.Clone(raw), IngestOptions: o}})
-	im.batchBytes += len(raw)
-	im.progress(false)
-	if len(im.batch) < importBatch && im.batchBytes < importBatchBytes {
-		return nil
-	}
-	return im.flush()
-}
-
-// flush stores the batch in one transaction. When that fails for another reason than the store, its
-// messages go one by one, so that one of them does not take the others with it.
-func (im *importer) flush() error {
-	batch := im.batch
-	im.batch, im.batchBytes = nil, 0
-	if len(batch) == 0 {
-		return im.ctx.Err()
-	}
-	items := make([]Item, len(batch))
-	for i, b := range batch {
-		items[i] = b.item
-	}
-	done, err := im.s.IngestBatch(im.ctx, items)
-	if err == nil {
-		im.count(done)
-		im.progress(false)
-		return nil
-	}
-	if stop := im.fatal(err); stop != nil {
-		return stop
-	}
-	for _, b := range batch {
-		one, err := im.s.Ingest(im.ctx, b.item.Raw, b.item.IngestOptions)
-		if err == nil {
-			im.count([]Ingested{one})
-			continue
-		}
-		if stop := im.fatal(err); stop != nil {
-			return stop
-		}
-		im.problem(b.path, b.offset, err.Error())
-	}
-	im.progress(false)
-	return nil
-}
-
-// fatal returns the error when it is not the message's fault.
-func (im *importer) fatal(err error) error {
-	if e := im.ctx.Err(); e != nil {
-		return e
-	}
-	var store *apiError
-	if errors.As(err, &store) || sqliteCode(err) != 0 {
-		return &stopError{err}
-	}
-	return nil
-}
-
-func (im *importer) count(done []Ingested) {
-	for _, d := range done {
-		if d.Duplicate {
-			im.report.Skipped++
-		} else {
-			im.report.Imported++
-		}
-	}
+	return im.add(importItem{path: path, raw: raw, old: raw, o: o})
 }
 
 // place turns a folder's name and a message's flags into where it belongs here.
 func (im *importer) place(folder string, f mailparse.Flags) IngestOptions {
-	o := IngestOptions{Unread: f.Known && !f.Seen, Starred: f.Flagged}
+	o := IngestOptions{Unread: f.Known && !f.Seen, Starred: f.Flagged, Answered: f.Answered, firstID: im.before + 1}
 	names := f.Labels
 	if folder != "" {
 		names = append([]string{folder}, names...)
@@ -524,14 +421,13 @@ func (im *importer) place(folder string, f mailparse.Flags) IngestOptions {
 	switch {
 	case f.Deleted:
 		o.Folder = "trash"
-	case o.Folder == "" && draft:
-		o.Folder = "archive"
-		o.Labels = append(o.Labels, "Drafts")
+	case draft && o.Folder != "trash" && o.Folder != "spam":
+		o.Folder, o.draft = "archive", true
 	case o.Folder == "" && len(names) > 0:
 		o.Folder = "archive" // in a folder or under a label of its own, so not in the inbox
 	}
 	if im.opts.Folder != "" {
-		o.Folder = im.opts.Folder
+		o.Folder, o.draft = im.opts.Folder, false
 	}
 	return o
 }

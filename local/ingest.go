@@ -51,6 +51,9 @@ type IngestOptions struct {
 	note        bool  // written to oneself: in the inbox too
 	deliveredTo string
 	undated     time.Time // when the message came, if it bears no date that can be right
+	draft       bool      // becomes a draft when it has no files, which drafts cannot hold
+	firstID     int64     // messages from this id on came with the same import
+	exact       *mailState
 }
 
 // Item is one message of a batch.
@@ -133,6 +136,10 @@ const (
 )
 
 func prepare(ctx context.Context, raw []byte) (*parsed, error) {
+	return prepareKnown(ctx, raw, identity(raw))
+}
+
+func prepareKnown(ctx context.Context, raw []byte, hash [sha256.Size]byte) (*parsed, error) {
 	msg, err := mailparse.Parse(ctx, raw, mailparse.Limits{})
 	if err != nil {
 		if ctx.Err() != nil {
@@ -140,7 +147,7 @@ func prepare(ctx context.Context, raw []byte) (*parsed, error) {
 		}
 		return nil, fmt.Errorf("the message cannot be read: %w", err)
 	}
-	p := &parsed{msg: msg, size: len(raw), hash: sha256.Sum256(plainLineEnds(raw))}
+	p := &parsed{msg: msg, size: len(raw), hash: hash}
 	p.encoding, p.data = pack(raw)
 	if len(raw) > bodyAside {
 		var err error
@@ -153,11 +160,6 @@ func prepare(ctx context.Context, raw []byte) (*parsed, error) {
 	p.snippet = snippet(text)
 	p.search = searchTextOf(msg, text)
 	return p, nil
-}
-
-// plainLineEnds makes copies of a message equal that went through programs with other line ends.
-func plainLineEnds(raw []byte) []byte {
-	return bytes.TrimRight(bytes.ReplaceAll(raw, []byte("\r\n"), []byte("\n")), "\n")
 }
 
 func pack(raw []byte) (int, []byte) {
@@ -302,27 +304,56 @@ func threadKeys(m *mailparse.Message) []int64 {
 	return out
 }
 
+// duplicate looks for a message that is here already. Of a further copy in the same import counts what its
+// folder and its flags say; otherwise only labels are added.
+func (t *tx) duplicate(hash [sha256.Size]byte, o IngestOptions) (in Ingested, found bool, err error) {
+	var message, thread int64
+	err = t.row("SELECT id, thread_id FROM messages WHERE hash = ?", []any{hash[:]}, &message, &thread)
+	if errors.Is(err, sql.ErrNoRows) {
+		return in, false, nil
+	}
+	if err != nil {
+		return in, false, err
+	}
+	if err := t.addLabels(thread, o.Labels); err != nil {
+		return in, false, err
+	}
+	if o.firstID > 0 && message >= o.firstID && (o.Folder == "inbox" || o.Starred) {
+		th, err := t.thread(thread)
+		if err != nil {
+			return in, false, err
+		}
+		inbox, starred := th.inbox || o.Folder == "inbox" && !th.spam && !th.trashed, th.starred || o.Starred
+		if inbox != th.inbox || starred != th.starred {
+			th.inbox, th.starred = inbox, starred
+			if err := t.saveThread(th); err != nil {
+				return in, false, err
+			}
+		}
+	}
+	return Ingested{MessageID: wireID("msg", message), ThreadID: wireID("thr", thread), Duplicate: true, message: message}, true, nil
+}
+
 func (s *Server) ingest(t *tx, p *parsed, o IngestOptions) (Ingested, error) {
 	m := p.msg
-	var have, haveThread int64
-	err := t.row("SELECT id, thread_id FROM messages WHERE hash = ?", []any{p.hash[:]}, &have, &haveThread)
-	switch {
-	case err == nil:
-		if err := t.addLabels(haveThread, o.Labels); err != nil {
-			return Ingested{}, err
-		}
-		return Ingested{MessageID: wireID("msg", have), ThreadID: wireID("thr", haveThread), Duplicate: true, message: have}, nil
-	case !errors.Is(err, sql.ErrNoRows):
-		return Ingested{}, err
+	in, there, err := t.duplicate(p.hash, o)
+	if err != nil || there {
+		return in, err
 	}
-
+	answers := o.outgoing && m.InReplyTo != ""
 	from := mailparse.Address{}
 	if len(m.From) > 0 {
 		from = m.From[0]
 	} else if len(m.Sender) > 0 {
 		from = m.Sender[0]
 	}
-	if o.outgoing || (s.own[strings.ToLower(from.Email)] && !o.Arrival && (o.Folder == "" || o.Folder == "sent" || o.Folder == "archive")) {
+	if o.exact != nil {
+		o.outgoing, o.incoming, o.deliveredTo = o.exact.Outgoing, o.exact.Incoming, o.exact.DeliveredTo
+		o.Unread, o.Answered = o.exact.Unread, o.exact.Answered
+		if o.threadID, err = t.threadOfHash(o.exact.Thread); err != nil {
+			return Ingested{}, err
+		}
+	} else if o.outgoing || (s.own[strings.ToLower(from.Email)] && !o.Arrival && (o.Folder == "" || o.Folder == "sent" || o.Folder == "archive")) {
 		o.outgoing = true
 		if o.Folder == "" {
 			o.Folder = "sent"
@@ -343,8 +374,14 @@ func (s *Server) ingest(t *tx, p *parsed, o IngestOptions) (Ingested, error) {
 	if o.Arrival && o.ReceivedAt.IsZero() {
 		received = t.now
 	}
+	if o.exact != nil {
+		received, dated = min(o.exact.ReceivedAt, t.now), nil
+		if o.exact.DatedAt != 0 {
+			dated = o.exact.DatedAt
+		}
+	}
 	delivered := o.deliveredTo
-	if delivered == "" && o.incoming {
+	if delivered == "" && o.incoming && o.exact == nil {
 		delivered = s.deliveredTo(m)
 	}
 
@@ -380,10 +417,20 @@ func (s *Server) ingest(t *tx, p *parsed, o IngestOptions) (Ingested, error) {
 			return Ingested{}, err
 		}
 	}
+	if answers {
+		if err := t.exec("UPDATE messages SET answered = 1 WHERE message_id = ? AND id <> ?", bareID(m.InReplyTo), id); err != nil {
+			return Ingested{}, err
+		}
+	}
 	if err := t.placeMessage(thread, created, received, delivered, o); err != nil {
 		return Ingested{}, err
 	}
-	if err := t.addLabels(thread, o.Labels); err != nil {
+	if o.exact != nil && o.exact.First != nil {
+		err = t.stateLabels(thread, o.exact.First.Labels)
+	} else {
+		err = t.addLabels(thread, o.Labels)
+	}
+	if err != nil {
 		return Ingested{}, err
 	}
 	if err := s.rememberPeople(t, thread, received, m); err != nil {
@@ -530,6 +577,10 @@ func (t *tx) placeMessage(thread int64, created bool, received int64, delivered 
 	}
 	th.lastAt = max(th.lastAt, received)
 	th.firstAt = min(th.firstAt, received)
+	if o.exact != nil {
+		o.exact.place(th, created)
+		return t.saveThread(th)
+	}
 	if delivered != "" {
 		th.deliveredTo = sql.NullString{String: delivered, Valid: true}
 	}
@@ -579,10 +630,15 @@ func (t *tx) addLabels(thread int64, names []string) error {
 		if err != nil {
 			return err
 		}
-		if err := t.exec("INSERT OR IGNORE INTO thread_labels(thread_id, label_id) VALUES(?,?)", thread, id); err != nil {
+		res, err := t.result("INSERT OR IGNORE INTO thread_labels(thread_id, label_id) VALUES(?,?)", thread, id)
+		if err != nil {
 			return err
 		}
-		t.dirty[thread] = true
+		if n, err := res.RowsAffected(); err != nil {
+			return err
+		} else if n > 0 {
+			t.dirty[thread] = true
+		}
 	}
 	return nil
 }
