@@ -56,6 +56,8 @@ type app struct {
 	tick     int       // number of the newest tick
 	tickAt   time.Time // when it comes; zero: none is on its way
 	quitting bool      // waits for typed text to reach the disk
+
+	practising bool // the network is bad because the person wants to practise
 }
 
 type flash struct {
@@ -117,7 +119,7 @@ func waitCmd(updates <-chan struct{}) tea.Cmd {
 func (a *app) frame(s Screen) *Frame {
 	f := &Frame{
 		Width: a.at.width, Height: a.at.bodyHeight, Now: a.now.In(a.o.zone()), Theme: a.theme, Keys: a.o.Keys,
-		Mail: a.o.Mail, Options: &a.o, wide: a.at.wide, folders: a.folders.list, asks: new([]tea.Msg),
+		Mail: a.o.Mail, Options: &a.o, wide: a.at.wide, folders: a.folders.list, practising: a.practising, asks: new([]tea.Msg),
 	}
 	if s == nil {
 		return f
@@ -285,6 +287,9 @@ func (a *app) ask(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 		return tea.Quit, true
 	case openFolderMsg:
 		return a.openFolder(msg.folder), true
+	case practiseMsg:
+		a.practising = msg.on
+		return nil, true
 	case openFileMsg:
 		return openCmd(a.frame(a.reader), msg.path), true
 	case mailtoMsg:

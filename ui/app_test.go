@@ -311,6 +311,12 @@ func TestPaletteRunsWhatItFinds(t *testing.T) {
 	if on := <-practised; !on {
 		t.Error("the network is not bad")
 	}
+	s.has("The network is bad now")
+	s.keys(":", "practise", "enter")
+	if on := <-practised; on {
+		t.Error("the same command makes the network good again")
+	}
+	s.has("The network is good again")
 }
 
 func TestMouse(t *testing.T) {

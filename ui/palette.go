@@ -65,19 +65,23 @@ func newPalette(ctx keymap.Context, f *Frame) Screen {
 		}})
 	}
 	if practice := f.Options.Practice; practice != nil {
-		p.all = append(p.all,
-			command{"Practise a bad network: calls fail, wait and try again", "", func(f *Frame) tea.Cmd {
-				f.Flash("The network is bad now; the palette makes it good again")
-				return practiseCmd(practice, true, f.Mail)
-			}},
-			command{"Make the network good again", "", func(f *Frame) tea.Cmd {
-				f.Flash("The network is good again")
-				return practiseCmd(practice, false, f.Mail)
-			}})
+		name, said := "Practise a bad network: calls fail, wait and try again", "The network is bad now; the palette makes it good again"
+		if f.practising {
+			name, said = "Practise no longer: make the network good again", "The network is good again"
+		}
+		on := !f.practising
+		p.all = append(p.all, command{name, "", func(f *Frame) tea.Cmd {
+			f.Flash(said)
+			f.Ask(practiseMsg{on})
+			return practiseCmd(practice, on, f.Mail)
+		}})
 	}
 	p.look()
 	return p
 }
+
+// practiseMsg says that the network is bad from now on, or good again.
+type practiseMsg struct{ on bool }
 
 // practiseCmd changes the network and shows at once what that does.
 func practiseCmd(practice func(bool), on bool, m Mail) tea.Cmd {

@@ -21,9 +21,10 @@ type Frame struct {
 	Mail          Mail
 	Options       *Options
 
-	wide    bool // the panes stand beside each other
-	folders []state.Folder
-	asks    *[]tea.Msg
+	wide       bool // the panes stand beside each other
+	folders    []state.Folder
+	practising bool // the network is bad because the person wants to practise
+	asks       *[]tea.Msg
 }
 
 // Ask asks something of the root, to be done as soon as the current message or action is handled and before the next
