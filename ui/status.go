@@ -266,11 +266,14 @@ func noticeItem(n state.Notice, in newsInput) newsItem {
 		text += " in " + seconds(left)
 		it.every = untilNext(left, time.Second)
 	}
-	// The parts of a notice may go one by one too, the last first.
+	// The parts of a notice may go one by one too, the last first; why something failed outlives the keys.
 	for i, p := range strings.Split(text, " · ") {
 		rank := 0
-		if i > 0 {
-			rank = 3 + i
+		switch {
+		case i == 1 && n.Kind == state.NoticeFailure:
+			rank = 1
+		case i > 0:
+			rank = 4 + i
 		}
 		it.pieces = append(it.pieces, piece{p, rank})
 	}
@@ -279,19 +282,19 @@ func noticeItem(n state.Notice, in newsInput) newsItem {
 		if to == "" {
 			to = "undoes it"
 		}
-		it.pieces = append(it.pieces, piece{k + " " + clean.Line(to), 1})
+		it.pieces = append(it.pieces, piece{k + " " + clean.Line(to), 2})
 	}
 	if k := in.Key(keymap.Retry); n.Retry && k != "" {
 		to := n.RetryTo
 		if to == "" {
 			to = "tries again"
 		}
-		it.pieces = append(it.pieces, piece{k + " " + clean.Line(to), 1})
+		it.pieces = append(it.pieces, piece{k + " " + clean.Line(to), 2})
 	}
 	if n.Kind == state.NoticeFailure {
 		it.tone = dangerTone
 		if k := in.Key(keymap.Dismiss); k != "" {
-			it.pieces = append(it.pieces, piece{k + " dismisses", 2})
+			it.pieces = append(it.pieces, piece{k + " dismisses", 3})
 		}
 	}
 	return it
