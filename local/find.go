@@ -32,7 +32,7 @@ func (s *Server) findThreads(ctx context.Context, q *threadQuery, cur cursor, af
 			return nil, err
 		}
 		if len(ids) <= fewHits {
-			return s.sortThreads(ctx, q, conds, ids, cur, after, limit)
+			return s.sortThreads(ctx, q, ids, cur, after, limit)
 		}
 		// So many are better picked out of the sorted folder.
 		conds = append(conds, cond{"EXISTS(SELECT 1 FROM messages m WHERE m.thread_id = t.id AND " + message.sql + ")", message.args})
@@ -53,70 +53,91 @@ const (
 // most of the mail: so the newest messages that match are taken in windows, and the threads of each window
 // are sorted like any list. A thread is in the window of its newest message that matches.
 func (s *Server) findMatching(ctx context.Context, q *threadQuery, cur cursor, after bool, limit int) ([]cursor, error) {
-	window, size, earlier := cur.Window, firstWindow, 0
+	if q.place != 0 {
+		var some bool
+		if err := s.reader.QueryRowContext(ctx, "SELECT EXISTS(SELECT 1 FROM places WHERE place = ?)", q.place).Scan(&some); err != nil || !some {
+			return nil, err
+		}
+	}
+	size := firstWindow
 	if q.sort == "sender" || q.sort == "subject" {
-		window, size = 0, -1
+		size, cur.Window = -1, 0
 	}
-	for range min(max(window, 0), 15) {
-		earlier, size = size, size*windowGrowth
-	}
+	seen := map[int64]bool{}
 	var out []cursor
-	for {
-		hits, err := s.matching(ctx, q, size)
+	var last int64
+	for window := 0; ; window++ {
+		threads, end, err := s.matching(ctx, q, last, size)
 		if err != nil {
 			return nil, err
 		}
-		seen := map[int64]bool{}
 		var fresh []int64
-		for i, id := range hits {
-			if i >= earlier && !seen[id] {
+		for _, id := range threads {
+			if !seen[id] {
 				fresh = append(fresh, id)
+				seen[id] = true
 			}
-			seen[id] = true
 		}
-		rows, err := s.sortThreads(ctx, q, q.threads, fresh, cur, after, limit-len(out))
-		if err != nil {
-			return nil, err
+		if window >= cur.Window {
+			rows, err := s.sortThreads(ctx, q, fresh, cur, after && window == cur.Window, limit-len(out))
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range rows {
+				r.Window = window
+				out = append(out, r)
+			}
 		}
-		for _, r := range rows {
-			r.Window = window
-			out = append(out, r)
-		}
-		if len(out) >= limit || size < 0 || len(hits) < size {
+		if len(out) >= limit || size < 0 || len(threads) < size {
 			return out, nil
 		}
-		earlier, size, after = size, size*windowGrowth, false
-		window++
+		last, size = end, size*windowGrowth
 	}
 }
 
-// matching gives the threads of the messages that match, the newest message first, at most limit of them; all
-// without a limit.
-func (s *Server) matching(ctx context.Context, q *threadQuery, limit int) ([]int64, error) {
+// matching gives the threads of the messages that match, the newest message first, at most limit of them behind the
+// number after; all without a limit. It returns the number of the last one.
+func (s *Server) matching(ctx context.Context, q *threadQuery, after int64, limit int) (threads []int64, end int64, err error) {
 	conds := []cond{{"f.mail_search MATCH ?", []any{q.match}}}
-	if q.from != 0 {
-		conds = append(conds, cond{"f.rowid >= ?", []any{q.from}})
+	bound := func(sql string, n int64) {
+		if n != 0 {
+			conds = append(conds, cond{sql, []any{n}})
+		}
 	}
-	if q.until != 0 {
-		conds = append(conds, cond{"f.rowid < ?", []any{q.until}})
-	}
-	where := joinConds(append(conds, q.message...), " AND ")
+	bound("f.rowid >= ?", q.from)
+	bound("f.rowid < ?", q.until)
 	order := "DESC"
 	if q.sort == "oldest" {
 		order = "ASC"
+		bound("f.rowid > ?", after)
+	} else {
+		bound("f.rowid < ?", after)
 	}
-	return s.ids(ctx, "SELECT m.thread_id FROM mail_search f CROSS JOIN messages m ON m.search_id = f.rowid WHERE "+where.sql+
-		" ORDER BY f.rowid "+order+" LIMIT ?", append(where.args, limit)...)
+	where := joinConds(append(conds, q.message...), " AND ")
+	rows, err := s.reader.QueryContext(ctx, "SELECT m.thread_id, f.rowid FROM mail_search f CROSS JOIN messages m ON m.search_id = f.rowid WHERE "+
+		where.sql+" ORDER BY f.rowid "+order+" LIMIT ?", append(where.args, limit)...)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id, &end); err != nil {
+			return nil, 0, err
+		}
+		threads = append(threads, id)
+	}
+	return threads, end, rows.Err()
 }
 
 // sortThreads lists those of the threads that are where the query looks.
-func (s *Server) sortThreads(ctx context.Context, q *threadQuery, conds []cond, ids []int64, cur cursor, after bool, limit int) ([]cursor, error) {
+func (s *Server) sortThreads(ctx context.Context, q *threadQuery, ids []int64, cur cursor, after bool, limit int) ([]cursor, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	list, _ := json.Marshal(ids) // numbers
 	from := "json_each(?) h CROSS JOIN threads t ON t.id = h.value CROSS JOIN places p ON p.thread_id = t.id"
-	return s.selectThreads(ctx, q, from, append([]cond{{"1", []any{string(list)}}}, conds...), cur, after, limit)
+	return s.selectThreads(ctx, q, from, append([]cond{{"1", []any{string(list)}}}, q.threads...), cur, after, limit)
 }
 
 func (s *Server) selectThreads(ctx context.Context, q *threadQuery, from string, conds []cond, cur cursor, after bool, limit int) ([]cursor, error) {

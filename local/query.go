@@ -98,6 +98,9 @@ func (s *Server) parseQuery(q string) search {
 	or := term{value: "OR"}
 	searched := false
 	var match []string
+	if n := len(terms); n > 1 && terms[n-1] == or {
+		terms = terms[:n-1] // the other side is still to be typed
+	}
 	for i := 0; i < len(terms); i++ {
 		group := []term{terms[i]}
 		for i+2 < len(terms) && terms[i+1] == or {
@@ -154,7 +157,7 @@ type meaning struct {
 // alone adds a term that stands by itself, but for text that the search index looks for.
 func (m *meaning) alone(out *search) bool {
 	switch {
-	case m.level == levelAny:
+	case m.level == levelAny && !m.negate:
 		out.any = true
 	case m.level == levelPlace && !m.negate:
 		out.place = m.place
@@ -181,15 +184,15 @@ func (m *meaning) ofThread() cond {
 	}
 	switch m.level {
 	case levelAny:
-		return cond{"1", nil}
+		c = cond{"1", nil}
 	case levelPlace:
 		c = cond{"EXISTS(SELECT 1 FROM places x WHERE x.thread_id = t.id AND x.place = ?)", []any{m.place}}
 	case levelMessage:
 		c = cond{"EXISTS(SELECT 1 FROM messages m WHERE m.thread_id = t.id AND " + c.sql + ")", c.args}
 	case levelText:
-		// Read once and looked up for each thread.
-		c = cond{`t.id IN (SELECT m.thread_id FROM mail_search f CROSS JOIN messages m ON m.search_id = f.rowid
-			WHERE f.mail_search MATCH ?)`, []any{m.text}}
+		// The inner query is run once, and its result looked into for each thread.
+		c = cond{`EXISTS(SELECT 1 FROM messages m WHERE m.thread_id = t.id
+			AND m.search_id IN (SELECT rowid FROM mail_search WHERE mail_search MATCH ?))`, []any{m.text}}
 	case levelNone, levelThread:
 	}
 	return cond{not + "(" + c.sql + ")", c.args}

@@ -1,11 +1,14 @@
 package local
 
 import (
+	"context"
+	"fmt"
 	"net/url"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func subjects(c *client, ids []string) []string {
@@ -37,5 +40,266 @@ func TestSearchCases(t *testing.T) {
 		if !slices.Contains(got[:min(3, len(got))], row[1]) {
 			t.Errorf("%s: found %q, want %q among the first three", row[0], got, row[1])
 		}
+	}
+}
+
+// TestSearchWords looks for words in many scripts: each text must be found by each query, and by none of those after "|".
+func TestSearchWords(t *testing.T) {
+	texts := []struct{ name, text, queries string }{
+		{"accents", "Crème brûlée à l'Élysée, naïveté", "creme; CREME BRULEE; l'elysee; elysée; naivete; \"crème brulee\"; brulée creme | elysees; \"brulee creme\""},
+		{"german", "Die Größe der Straße, ÄRGER über Maßstäbe", "große; grosse; STRASSE; straße; arger; massstab | groesse"},
+		{"nordic", "Ærøskøbing, Þórður, Łódź, Đặng", "aeroskobing; thordur; lodz; dang; ærøsk"},
+		{"turkish", "İSTANBUL ısı IĞDIR", "istanbul; ISI; igdir; ığdır"},
+		{"greek", "Οδυσσεύς ταξίδι", "οδυσσευς; ΟΔΥΣΣΕΎΣ; ταξιδι; οδυσσευσ"},
+		{"russian", "Жёлтая ёлка, йод", "желтая; ЁЛКА; елка; йод; елк"},
+		{"hebrew", "שָׁלוֹם חבר", "שלום; חבר; שלו"},
+		{"arabic", "السَّلامُ عليكم أحمد", "السلام; احمد; أحمد; علي"},
+		{"chinese", "会议纪要：下周发布计划", "会议; 纪要; 发布; 下周发布; 发布计划; 会; 划 | 议会; 布下"},
+		{"japanese", "東京都庁でミーティングをします。ﾊﾝｶｸ", "東京; 京都; ミーティング; ティング; ハンカク; を | 東庁; ミング"},
+		{"korean", "주간 보고서를 공유드립니다", "보고; 보고서; 공유; 드립니다; 주간 보고 | 고보"},
+		{"thai", "สวัสดีครับ ประชุม", "สวัสดี; ประชุม; ครับ"},
+		{"emoji", "party 🎉🚀 now 👩‍👩‍👧 🇩🇪 👍🏽", "🎉; 🚀; 🎉🚀; party 🎉; 👧; 🇩🇪; 👍; 👍🏽 | 🚀🎉; 🐌"},
+		{"invisible", "In\u200bvo\u00adice d\u2060ue\ufeff now", "invoice; \"invoice due now\"; due"},
+		{"wide", "Ｆｕｌｌ ｗｉｄｔｈ ﬁne ① ½", "full; width; fine; ｗｉｄ; 1"},
+		{"codes", "Order #4711-B by ada.b+list@mail.example.com, C++ and C#, v2.10.3 a_b", "4711; 4711-b; #4711; ada.b; ada.b+list@mail.example.com; mail.example; C++; c#; v2.10; a_b | 4712"},
+		{"quotes", `he said "quoted text" isn't AND NOT OR NEAR(a b)`, `"quoted text"; isn't; "NOT"; NEAR; "said quoted" | "text quoted"`},
+		{"zalgo", "Z̷̛̳a̶̙͐l̸̰̿g̶̱̋ọ̵̔", "zalgo"},
+	}
+	s := open(t, t.TempDir(), newClock())
+	for _, tt := range texts {
+		ingest(t, s, mailText(tt.name+"@x", "a@example.com", "row "+tt.name, tt.text), IngestOptions{})
+	}
+	c := direct(t, s)
+	for _, tt := range texts {
+		find, avoid, _ := strings.Cut(tt.queries, " | ")
+		for q := range strings.SplitSeq(find, ";") {
+			if got := subjects(c, c.list("/threads?query="+url.QueryEscape(strings.TrimSpace(q)))); !slices.Contains(got, "row "+tt.name) {
+				t.Errorf("%s: %q finds %q", tt.name, q, got)
+			}
+		}
+		for q := range strings.SplitSeq(avoid, ";") {
+			if got := subjects(c, c.list("/threads?query="+url.QueryEscape(strings.TrimSpace(q)))); avoid != "" && slices.Contains(got, "row "+tt.name) {
+				t.Errorf("%s: %q finds it", tt.name, q)
+			}
+		}
+	}
+}
+
+// operatorMail is what TestSearchOperators searches.
+func operatorMail(t *testing.T, s *Server, clk *clock) {
+	t.Helper()
+	file := "MIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\nsee file\r\n--b\r\nContent-Type: application/pdf\r\n" +
+		"Content-Disposition: attachment; filename=\"Jahres-Bericht 2025.pdf\"\r\n\r\n" + strings.Repeat("x", 3000) + "\r\n--b--\r\n"
+	for i, m := range []struct {
+		head, body string
+		ago        time.Duration
+		o          IngestOptions
+	}{
+		{"From: Ada Byron <ada@example.com>\r\nTo: " + me + "\r\nSubject: alpha plan", "the first plan", time.Hour, IngestOptions{Unread: true}},
+		{"From: Bob <bob@example.org>\r\nTo: ada@example.com\r\nCc: Carol <carol@example.net>\r\nSubject: beta", "plans of beta", 26 * time.Hour, IngestOptions{Starred: true, Labels: []string{"Big Project"}}},
+		{"From: Carol <carol@example.net>\r\nTo: " + me + "\r\nSubject: gamma\r\n" + strings.TrimSuffix(file, "\r\n"), "", 10 * 24 * time.Hour, IngestOptions{Folder: "archive", Labels: []string{"Lists/Go"}}},
+		{"From: " + me + "\r\nTo: bob@example.org\r\nSubject: delta", "my own plan", 40 * 24 * time.Hour, IngestOptions{}},
+		{"From: spammer@example.com\r\nTo: " + me + "\r\nSubject: epsilon", "cheap plan", 2 * time.Hour, IngestOptions{Folder: "spam"}},
+		{"From: Old <old@example.com>\r\nTo: " + me + "\r\nSubject: zeta", "an ancient plan", 800 * 24 * time.Hour, IngestOptions{Folder: "trash"}},
+		{"From: Ada Byron <ada@example.com>\r\nTo: " + me + "\r\nSubject: eta", "sleeping", 3 * time.Hour, IngestOptions{SnoozedUntil: clk.now().Add(time.Hour)}},
+	} {
+		raw := m.head
+		if m.body != "" {
+			raw += "\r\n\r\n" + m.body
+		}
+		m.o.ReceivedAt = clk.now().Add(-m.ago)
+		ingest(t, s, []byte(raw+strings.Repeat("\r\n", i%2)), m.o)
+	}
+}
+
+func TestSearchOperators(t *testing.T) {
+	clk := newClock() // Tuesday 10 March 2026, 09:00
+	s := open(t, t.TempDir(), clk)
+	operatorMail(t, s, clk)
+	c := direct(t, s)
+	for q, want := range map[string]string{
+		"plan":                             "alpha plan, beta, delta",
+		"PLAN -beta":                       "alpha plan, delta",
+		`"plan"`:                           "alpha plan, delta",
+		`"the first`:                       "alpha plan",
+		"first OR own":                     "alpha plan, delta",
+		"first or own":                     "",
+		"plan first OR own":                "alpha plan, delta",
+		"from:ada":                         "alpha plan",
+		"from:ada@example.com":             "alpha plan",
+		`from:"Ada Byron"`:                 "alpha plan",
+		"from:me":                          "delta",
+		"to:ada":                           "beta",
+		"to:me":                            "alpha plan, beta, gamma",
+		"to:carol":                         "beta",
+		"cc:carol":                         "beta",
+		"-from:ada":                        "beta, gamma, delta",
+		"subject:plan":                     "alpha plan",
+		"subject:alpha from:bob":           "",
+		"has:attachment":                   "gamma",
+		"-has:attachment plan":             "alpha plan, beta, delta",
+		"filename:bericht":                 "gamma",
+		"filename:pdf":                     "gamma",
+		"filename:jahres-bericht":          "gamma",
+		"filename:docx":                    "",
+		"is:unread":                        "alpha plan",
+		"is:read":                          "beta, gamma, delta",
+		"-is:unread":                       "beta, gamma, delta",
+		"is:starred":                       "beta",
+		"is:snoozed":                       "eta",
+		"is:snoozed from:ada":              "eta",
+		"is:sent":                          "delta",
+		"is:unread OR is:starred":          "alpha plan, beta",
+		"is:starred OR gamma":              "beta, gamma",
+		"label:big-project":                "beta",
+		`label:"big project"`:              "beta",
+		"label:BIG":                        "",
+		"label:lists":                      "gamma",
+		"label:lists/go":                   "gamma",
+		"-label:lists plan":                "alpha plan, beta, delta",
+		"in:inbox":                         "alpha plan, beta",
+		"in:archive":                       "gamma",
+		"in:sent":                          "delta",
+		"in:spam":                          "epsilon",
+		"in:spam plan":                     "epsilon",
+		"in:trash":                         "zeta",
+		"in:anywhere plan":                 "alpha plan, epsilon, beta, delta, zeta",
+		"in:spam OR in:trash":              "epsilon, zeta",
+		"-in:inbox":                        "gamma, delta",
+		"before:2026-03-01":                "gamma, delta",
+		"after:2026-02-25":                 "alpha plan, beta, gamma",
+		"after:2026-02-01 before:2026/3/5": "gamma",
+		"newer:2d":                         "alpha plan, beta",
+		"newer:3w plan":                    "alpha plan, beta",
+		"older:1m":                         "delta",
+		"older:2d plan":                    "delta",
+		"in:anywhere older:1y":             "zeta",
+		"newer_than:2d":                    "alpha plan, beta",
+		"after:today":                      "alpha plan",
+		"after:yesterday":                  "alpha plan, beta",
+		"before:monday after:feb":          "gamma",
+		"larger:2k":                        "gamma",
+		"larger:2K smaller:1m":             "gamma",
+		"larger:1m":                        "",
+		"larger:0.5k plan":                 "",
+		// What is not finished yet narrows nothing.
+		"plan from:":        "alpha plan, beta, delta",
+		"plan before:2026-": "alpha plan, beta, delta",
+		"plan is:unr":       "alpha plan, beta, delta",
+		"plan has:att":      "alpha plan, beta, delta",
+		"plan -":            "alpha plan, beta, delta",
+		"plan OR":           "alpha plan, beta, delta",
+		"pla":               "alpha plan, beta, delta",
+		"p":                 "alpha plan, beta, gamma, delta",
+		// What has no meaning is text.
+		"http://x":     "",
+		"foo:bar":      "",
+		"-nothing":     "alpha plan, beta, gamma, delta",
+		"( ) ^ * -- :": "",
+		"NOT AND NEAR": "",
+		"-in:anywhere": "",
+	} {
+		got := strings.Join(subjects(c, c.list("/threads?query="+url.QueryEscape(q))), ", ")
+		if got != want {
+			t.Errorf("%s\n got %s\nwant %s", q, got, want)
+		}
+	}
+}
+
+// TestSearchPages reads a word that is everywhere page by page, with every thread once, newest first within what one page shows.
+func TestSearchPages(t *testing.T) {
+	clk := newClock()
+	s := open(t, t.TempDir(), clk)
+	const threads = 3 * firstWindow / 2
+	var items []Item
+	for i := range threads {
+		// Imported in an order that is not that of time.
+		at := (i * 7919) % threads
+		items = append(items, Item{
+			Raw:           mailText(fmt.Sprintf("p%d@x", at), "a@example.com", fmt.Sprintf("s%d", at), "common"),
+			IngestOptions: IngestOptions{ReceivedAt: clk.now().Add(-time.Duration(at) * time.Hour), Starred: at%500 == 499},
+		})
+	}
+	if _, err := s.IngestBatch(context.Background(), items); err != nil {
+		t.Fatal(err)
+	}
+	c := direct(t, s)
+	for sort, first := range map[string]string{"newest": "s0", "oldest": fmt.Sprintf("s%d", threads-1), "subject": "s0"} {
+		seen := map[string]bool{}
+		token := ""
+		for pages := 0; ; pages++ {
+			out := c.do(200, "GET", "/threads?limit=100&query=com&sort="+sort+"&pageToken="+token, nil)
+			for i, v := range out["data"].([]any) {
+				id := v.(obj)["id"].(string)
+				if seen[id] {
+					t.Fatalf("%s: %s comes twice", sort, id)
+				}
+				if seen[id] = true; i == 0 && pages == 0 {
+					if got := subjects(c, []string{id}); got[0] != first {
+						t.Errorf("%s begins with %q, want %q", sort, got, first)
+					}
+				}
+			}
+			next, more := out["nextPageToken"].(string)
+			if !more {
+				break
+			}
+			token = next
+		}
+		if len(seen) != threads {
+			t.Errorf("%s: %d of %d threads", sort, len(seen), threads)
+		}
+	}
+	got := subjects(c, c.list("/threads?query=com+is:starred"))
+	if want := "s499 s999 s1499 s1999 s2499 s2999"; strings.Join(got, " ") != want {
+		t.Errorf("starred: %v", got)
+	}
+}
+
+func TestSearchIndexCanBeRebuilt(t *testing.T) {
+	clk := newClock()
+	dir := t.TempDir()
+	s := open(t, dir, clk)
+	importInto(t, s, ImportOptions{}, "testdata/search.mbox", cases("threads/loop.mbox"))
+	c := direct(t, s)
+	ctx := context.Background()
+	if err := s.CheckSearch(ctx); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.writer.ExecContext(ctx, "DELETE FROM mail_search"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CheckSearch(ctx); err == nil {
+		t.Error("an empty index passes the check")
+	}
+	if got := c.list("/threads?query=fraiche"); len(got) != 0 {
+		t.Fatal("the index is not empty")
+	}
+	var steps []int
+	if err := s.RebuildSearch(ctx, func(done, _ int) { steps = append(steps, done) }); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CheckSearch(ctx); err != nil {
+		t.Error(err)
+	}
+	if got := c.list("/threads?query=fraiche"); len(got) != 1 || len(steps) < 2 {
+		t.Errorf("found %v after %v", got, steps)
+	}
+
+	// Interrupted, it goes on with the next start.
+	stopped, cancel := context.WithCancel(ctx)
+	if err := s.RebuildSearch(stopped, func(int, int) { cancel() }); err == nil {
+		t.Error("a stopped rebuild has no error")
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir, clk)
+	deadline := time.Now().Add(10 * time.Second)
+	for s.CheckSearch(ctx) != nil && time.Now().Before(deadline) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if got := direct(t, s).list("/threads?query=fraiche"); len(got) != 1 {
+		t.Errorf("after the next start: %v", got)
 	}
 }
