@@ -89,6 +89,7 @@ type block struct {
 	text   string // may hold line ends
 	spans  []Span
 	rows   [][]cell // of a Table
+	goesOn bool     // of a plain text: the next line goes on where the sender's program wrapped this one
 }
 
 type cell struct {
@@ -129,7 +130,7 @@ func (d *Doc) Lines(width int) []Line {
 		}
 		blanks++
 	}
-	for i := range d.blocks {
+	for i := 0; i < len(d.blocks); i++ {
 		b := &d.blocks[i]
 		if !b.visible() {
 			blank(b)
@@ -141,7 +142,17 @@ func (d *Doc) Lines(width int) []Line {
 		}
 		blanks = 0
 		from := len(out)
-		out = b.lines(out, max(2, width-BarCells*Bars(b.quote, width)))
+		room := max(2, width-BarCells*Bars(b.quote, width))
+		switch {
+		case b.kind == Rule:
+			out = append(out, Line{Text: strings.Repeat("─", room)})
+		case len(b.rows) > 0:
+			out = tableLines(out, b.rows, room)
+		default:
+			text, spans, n := d.refill(i, room)
+			out = flow(out, text, spans, room, b.first, b.rest)
+			i += n - 1
+		}
 		for j := from; j < len(out); j++ {
 			out[j].Quote, out[j].Kind, out[j].Quoted = b.quote, b.kind, b.quoted
 		}
@@ -150,17 +161,6 @@ func (d *Doc) Lines(width int) []Line {
 		out = out[:len(out)-1]
 	}
 	return out
-}
-
-func (b *block) lines(out []Line, width int) []Line {
-	switch {
-	case b.kind == Rule:
-		return append(out, Line{Text: strings.Repeat("─", width)})
-	case len(b.rows) > 0:
-		return tableLines(out, b.rows, width)
-	}
-	text, spans := numbered(b.text, b.spans)
-	return flow(out, text, spans, width, b.first, b.rest)
 }
 
 // flow wraps a text that may hold line ends.

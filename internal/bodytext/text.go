@@ -30,6 +30,7 @@ func FromText(src string) *Doc {
 		d.blocks = append(d.blocks, b)
 	}
 	d.finish(nil)
+	d.markWrapped()
 	return d
 }
 
