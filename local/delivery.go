@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,16 +81,13 @@ func (s *Server) relayWork(ctx context.Context) {
 			return
 		case <-s.relayWake:
 		}
-		if !s.schedules.Load() {
-			continue
-		}
 		if err := s.relayDue(ctx); err != nil && ctx.Err() == nil {
 			s.log.Error("what is to go to the relay could not be handled", "error", err)
 		}
 	}
 }
 
-// relayDue makes every attempt that is due. It is interrupted by stopDelivery.
+// relayDue makes every attempt that is due, if this process is the one to do so. It is interrupted by stopDelivery.
 func (s *Server) relayDue(ctx context.Context) error {
 	s.delivering.Lock()
 	defer s.delivering.Unlock()
@@ -98,6 +96,10 @@ func (s *Server) relayDue(ctx context.Context) error {
 	s.attemptMu.Lock()
 	s.stopAttempt = cancel
 	s.attemptMu.Unlock()
+	// Asked only now, so that stopDelivery either is seen here or ends what follows.
+	if !s.schedules.Load() {
+		return nil
+	}
 	if err := s.recoverAttempts(ctx); err != nil {
 		return err
 	}
@@ -294,7 +296,8 @@ func (t *tx) delivered(id int64, r target, response string) error {
 // attempt speaks to the relay and records what came of it. The error is one of the database.
 func (s *Server) attempt(ctx context.Context, a *attempt) error {
 	s.step("claimed")
-	results, failure := s.handOver(ctx, a)
+	results, leave, failure := s.handOver(ctx, a)
+	defer leave() // after the record: what is known must not wait for good manners
 	s.step("answered")
 	// What is known must be written even when the program is about to end.
 	ctx, stopped := context.WithoutCancel(ctx), ctx.Err() != nil
@@ -338,14 +341,14 @@ func (s *Server) attempt(ctx context.Context, a *attempt) error {
 	return err
 }
 
-// handOver opens a session and sends the message.
-func (s *Server) handOver(ctx context.Context, a *attempt) ([]delivery, error) {
+// handOver opens a session and sends the message. leave ends the session.
+func (s *Server) handOver(ctx context.Context, a *attempt) (results []delivery, leave func(), err error) {
 	if s.relay == nil {
-		return nil, errNoRelay
+		return nil, func() {}, errNoRelay
 	}
 	c, err := s.relay.open(ctx)
 	if err != nil {
-		return nil, err
+		return nil, func() {}, err
 	}
 	s.step("connected")
 	e := envelope{raw: withoutBcc(a.raw)}
@@ -356,10 +359,9 @@ func (s *Server) handOver(ctx context.Context, a *attempt) ([]delivery, error) {
 		e.from = a.parsed.msg.From[0].Email
 	}
 	if !validAddress(e.from) {
-		c.quit()
-		return nil, &relayError{text: "The message has no sender that a relay takes.", final: true}
+		return nil, c.quit, &relayError{text: "The message has no sender that a relay takes.", final: true}
 	}
-	results, err := c.send(e, func(known []delivery) error {
+	results, err = c.send(e, func(known []delivery) error {
 		// Beyond cancelling: what follows must find it written.
 		err := s.write(context.WithoutCancel(ctx), func(t *tx) error {
 			if err := s.stillOurs(t, a); err != nil {
@@ -383,12 +385,11 @@ func (s *Server) handOver(ctx context.Context, a *attempt) ([]delivery, error) {
 		return err
 	})
 	var reply *relayError
-	if errors.As(err, &reply) || err == nil {
-		c.quit()
-	} else {
-		c.close()
+	unknown := func(d delivery) bool { return d.outcome == notKnown }
+	if err == nil && !slices.ContainsFunc(results, unknown) || errors.As(err, &reply) && !reply.gone {
+		return results, c.quit, err
 	}
-	return results, err
+	return results, c.close, err
 }
 
 func (s *Server) stillOurs(t *tx, a *attempt) error {

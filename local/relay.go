@@ -94,6 +94,8 @@ type relayError struct {
 	final bool
 	// careful says that a person must mend something: it is tried again, but not soon.
 	careful bool
+	// gone says that the connection is of no more use.
+	gone bool
 }
 
 func (e *relayError) Error() string { return e.text }
@@ -327,7 +329,7 @@ func (s *session) whole(what string, err error) *relayError {
 			whole: true, careful: true,
 		}
 	}
-	return &relayError{text: fmt.Sprintf("It was not possible to %s the relay %s: %s.", what, s.relay.Addr(), s.reason(err)), whole: true}
+	return &relayError{text: fmt.Sprintf("It was not possible to %s the relay %s: %s.", what, s.relay.Addr(), s.reason(err)), whole: true, gone: true}
 }
 
 // reason gives an error of the connection in words.
