@@ -85,6 +85,10 @@ var changeWords = map[ChangeKind]struct{ done, doing, todo, undo string }{
 func (m *Mail) Do(ids []ThreadID, c Change) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.do(ids, c)
+}
+
+func (m *Mail) do(ids []ThreadID, c Change) {
 	if ok, why := m.can(c.Kind, m.current); !ok {
 		m.addNotice(Notice{Kind: NoticeInfo, Text: "Cannot " + changeWords[c.Kind].todo + " here: " + why})
 		return

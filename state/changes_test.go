@@ -257,3 +257,25 @@ func TestStopInAWaitEndsAtOnce(t *testing.T) {
 		}
 	})
 }
+
+func TestNewLabel(t *testing.T) {
+	inWorld(t, "POST /labels: reset:after, ok", func(w *world) {
+		id := w.arrive("Garden", "roses")
+		w.load()
+		w.mail.NewLabel(" garden party ", []ThreadID{id})
+		w.until("told that the answer is lost", func() bool { return w.hasNotice("answer lost") })
+		w.pass(time.Hour)
+		if n := w.player.Count(http.MethodPost, "/labels"); n != 1 {
+			t.Errorf("%d requests for a call that may run only once", n)
+		}
+		w.mail.RetryNotice(w.mail.Status().Failures[0].ID)
+		w.until("labelled", func() bool { l := w.inbox()[0].Labels; return len(l) == 1 && l[0].Name == "garden party" })
+		w.settled()
+		if n := w.player.Count(http.MethodPost, "/labels"); n != 1 {
+			t.Errorf("%d creates, want 1: the label was there", n)
+		}
+		w.mail.NewLabel("GARDEN party", nil) // known by any case: no second one
+		w.mail.NewLabel("second", []ThreadID{id})
+		w.until("both", func() bool { return len(w.inbox()[0].Labels) == 2 })
+	})
+}

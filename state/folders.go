@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"codeberg.org/teapost/teapost/api"
+	"codeberg.org/teapost/teapost/internal/clean"
 )
 
 // folderState is what is known of folders, labels and own addresses.
@@ -20,6 +21,7 @@ type folderState struct {
 
 	countsCall, labelsCall, addressesCall string
 	addressesAt                           time.Time
+	after                                 []func() // to do with the lock held once the labels are known anew
 }
 
 // The server's names of folders are free strings; this is the one place that says what they mean.
@@ -272,6 +274,60 @@ func (m *Mail) userLabels() []Label {
 	return out
 }
 
+// NewLabel makes a label and puts it on threads. The call may run only once: when its answer is lost the labels are looked
+// at before anything else.
+func (m *Mail) NewLabel(name string, ids []ThreadID) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if name = strings.TrimSpace(clean.Line(name)); name != "" {
+		m.newLabel(name, ids)
+	}
+}
+
+func (m *Mail) newLabel(name string, ids []ThreadID) {
+	apply := func(l Label) { m.do(ids, Change{Kind: ChangeLabels, Add: []Label{l}}) }
+	for _, l := range m.userLabels() {
+		if strings.EqualFold(l.Name, name) {
+			apply(l)
+			return
+		}
+	}
+	title := "Making the label #" + name
+	m.start(want{
+		op: "labels.create", title: title, purpose: "label " + name, priority: api.Person, foreground: true,
+		write: true, resources: []string{"labels"},
+		run: func(ctx context.Context, c *api.Client) (any, error) {
+			return c.Labels.Create(ctx, api.LabelInput{Name: name})
+		},
+		done: func(f api.Final) {
+			if f.Err == nil {
+				l := f.Value.(*api.Label)
+				m.folders.labels = append(append([]api.Label(nil), m.folders.labels...), *l)
+				apply(Label{ID: l.ID, Name: l.Name})
+				m.loadLabels()
+				return
+			}
+			m.labelNotMade(name, title, ids, f)
+		},
+	})
+}
+
+// labelNotMade tells what became of a label that was to be made.
+func (m *Mail) labelNotMade(name, title string, ids []ThreadID, f api.Final) {
+	var e *api.Error
+	refused := errors.As(f.Err, &e) && e.Status >= 400 && e.Status < 500 && e.Status != 408
+	switch {
+	case refused:
+		m.addNotice(Notice{Kind: NoticeFailure, Text: failureText(title, f.Err)})
+	case errors.Is(f.Err, context.Canceled) && f.Attempts == 0:
+	default:
+		m.addNoticeRetry(Notice{Kind: NoticeFailure, RetryTo: "looks and goes on", Text: title + ": answer lost, it may or may not be there"}, func() {
+			m.folders.after = append(m.folders.after, func() { m.newLabel(name, ids) })
+			m.loadLabels()
+		})
+	}
+}
+
 // loadCounts asks for the numbers of the sidebar.
 func (m *Mail) loadCounts() {
 	if m.folders.countsCall != "" || m.closing {
@@ -313,9 +369,16 @@ func (m *Mail) loadLabels() {
 		},
 		done: func(f api.Final) {
 			m.folders.labelsCall = ""
+			after := m.folders.after
+			m.folders.after = nil
 			if f.Err != nil {
 				return
 			}
+			defer func() {
+				for _, f := range after {
+					f()
+				}
+			}()
 			m.folders.labels, m.folders.labelsSeq = f.Value.([]api.Label), seq
 			for id, rec := range m.rows {
 				if rec.thread != nil {

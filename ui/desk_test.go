@@ -20,6 +20,7 @@ import (
 // desk is the part of Mail that writing needs, in memory; whatever else is asked of it answers nothing.
 type desk struct {
 	Mail
+	made     []string // names of new labels
 	now      time.Time
 	me       []state.Address
 	people   []state.Person
@@ -98,6 +99,11 @@ func (d *desk) Can(state.ChangeKind, state.View) (bool, string) { return true, "
 
 func (d *desk) Do(ids []state.ThreadID, c state.Change) {
 	d.changes = append(d.changes, c)
+	d.changed = append(d.changed, ids)
+}
+
+func (d *desk) NewLabel(name string, ids []state.ThreadID) {
+	d.made = append(d.made, name)
 	d.changed = append(d.changed, ids)
 }
 

@@ -192,6 +192,29 @@ func TestLabels(t *testing.T) {
 	}
 }
 
+func TestNewLabel(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		keys []string
+		made string
+	}{
+		{"only line", []string{"zzz", "enter"}, "zzz"},
+		{"below what is like it", []string{"boks", "down", "enter"}, "boks"},
+		{"with a hash and blanks", []string{"#garden", "space", "party", "enter"}, "garden party"},
+		{"a name that is there", []string{"HOME", "enter"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := labelDesk()
+			s := newStage(t, d, 80, 24)
+			s.dialog(newLabels([]state.ThreadID{"t1"}, nil, s.top()))
+			s.press(c.keys...)
+			if got := strings.Join(d.made, " "); got != c.made {
+				t.Errorf("made %q, want %q", got, c.made)
+			}
+		})
+	}
+}
+
 func TestLabelsFrame(t *testing.T) {
 	d := labelDesk()
 	s := newStage(t, d, 80, 24)
@@ -199,11 +222,11 @@ func TestLabelsFrame(t *testing.T) {
 	s.press("down", "space")
 	goldenFrame(t, "labels-80", s.frame())
 	s.press("zz")
-	s.sees("No label has a name like that.")
+	s.sees("make #zz")
 	d.labels = nil
 	s = newStage(t, d, 60, 15)
 	s.dialog(newLabels([]state.ThreadID{"t3"}, nil, s.top()))
-	s.sees("There are no labels yet.")
+	s.sees("No labels yet: type a name to make one.")
 	s.press("space", "down", "enter")
 }
 

@@ -61,8 +61,11 @@ func (m *fakeMail) did(format string, args ...any) {
 	m.done = append(m.done, fmt.Sprintf(format, args...))
 }
 
-func (m *fakeMail) Updates() <-chan struct{}          { return m.updates }
-func (m *fakeMail) Folders() []state.Folder           { return m.folders }
+func (m *fakeMail) Updates() <-chan struct{} { return m.updates }
+func (m *fakeMail) Folders() []state.Folder  { return m.folders }
+func (m *fakeMail) NewLabel(name string, ids []state.ThreadID) {
+	m.did("new label %s on %v", name, ids)
+}
 func (m *fakeMail) Labels() []state.Label             { return m.labels }
 func (m *fakeMail) List(v state.View) state.List      { l := m.lists[v]; l.View = v; return l }
 func (m *fakeMail) Outbox() []state.Entry             { return m.outbox }

@@ -40,6 +40,7 @@ type labelPicker struct {
 	sel   int
 	top   int
 	in    input
+	fresh string // what is typed, when no label has that name: the last line makes it
 }
 
 // newLabels asks which labels the threads are to have. current are those that all of them have.
@@ -97,8 +98,8 @@ func newLabels(ids []state.ThreadID, current []state.Label, f *Frame) Screen {
 
 // filter shows the labels that fit what is typed, the best first.
 func (p *labelPicker) filter() {
-	p.shown, p.sel, p.top = p.shown[:0], 0, 0
-	pattern := strings.TrimPrefix(strings.TrimSpace(p.in.String()), "#")
+	p.shown, p.sel, p.top, p.fresh = p.shown[:0], 0, 0, ""
+	pattern := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(p.in.String()), "#"))
 	if pattern == "" {
 		for i := range p.all {
 			p.shown = append(p.shown, i)
@@ -106,8 +107,12 @@ func (p *labelPicker) filter() {
 		return
 	}
 	names := make([]string, len(p.all))
+	p.fresh = pattern
 	for i := range p.all {
 		names[i] = p.all[i].name
+		if strings.EqualFold(names[i], pattern) {
+			p.fresh = ""
+		}
 	}
 	for _, m := range fuzzy.Find(pattern, names) {
 		p.shown = append(p.shown, m.Index)
@@ -132,14 +137,25 @@ func (p *labelPicker) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
 }
 
 func (p *labelPicker) move(n int) {
-	if len(p.shown) > 0 {
-		p.sel = (p.sel + n + len(p.shown)) % len(p.shown)
+	if lines := p.lines(); lines > 0 {
+		p.sel = (p.sel + n + lines) % lines
 	}
 }
 
+// lines are those that can be chosen: the labels shown and the one that makes a new one.
+func (p *labelPicker) lines() int {
+	if p.fresh != "" {
+		return len(p.shown) + 1
+	}
+	return len(p.shown)
+}
+
+// making reports that the line that makes a new label is chosen.
+func (p *labelPicker) making() bool { return p.fresh != "" && p.sel == len(p.shown) }
+
 // toggle goes from some to all to none; what no thread had goes between all and none.
 func (p *labelPicker) toggle() {
-	if len(p.shown) == 0 {
+	if p.sel >= len(p.shown) {
 		return
 	}
 	l := &p.all[p.shown[p.sel]]
@@ -174,10 +190,16 @@ func (p *labelPicker) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 	case keymap.Up:
 		p.move(-1)
 	case keymap.ToggleLabel:
+		if p.making() { // a blank in the new name
+			p.in.Key(tea.KeyMsg{Type: tea.KeySpace, Runes: []rune{' '}})
+			p.filter()
+			break
+		}
 		p.toggle()
 	case keymap.Accept:
 		add, remove := p.changed()
-		if len(add)+len(remove) == 0 && p.in.String() != "" {
+		making := p.making()
+		if !making && len(add)+len(remove) == 0 && p.in.String() != "" {
 			// A name was typed and nothing toggled: that label is meant.
 			p.toggle()
 			add, remove = p.changed()
@@ -185,6 +207,9 @@ func (p *labelPicker) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 		f.Pop()
 		if len(add)+len(remove) > 0 {
 			f.Mail.Do(p.ids, state.Change{Kind: state.ChangeLabels, Add: add, Remove: remove})
+		}
+		if making {
+			f.Mail.NewLabel(p.fresh, p.ids)
 		}
 	case keymap.Back:
 		f.Pop()
@@ -197,8 +222,8 @@ func (p *labelPicker) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 func (p *labelPicker) View(f *Frame) string {
 	t := f.Theme
 	inner := min(44, f.Width-4)
-	height := max(min(len(p.all), f.Height-2-4), 1)
-	top := keep(p.top, p.sel, len(p.shown), height)
+	height := max(min(len(p.all)+1, f.Height-2-4), 1)
+	top := keep(p.top, p.sel, p.lines(), height)
 	var body []string
 	body = append(body, t.Accent.Render(">")+" "+p.in.View(t, max(inner-2, 1), true))
 	for i := top; i < min(top+height, len(p.shown)); i++ {
@@ -221,11 +246,15 @@ func (p *labelPicker) View(f *Frame) string {
 		}
 		body = append(body, bar+box+" "+name+" "+t.Muted.Render(note))
 	}
-	switch {
-	case len(p.all) == 0:
-		body = append(body, t.Muted.Render(cells.Truncate("There are no labels yet.", inner, "")))
-	case len(p.shown) == 0:
-		body = append(body, t.Muted.Render(cells.Truncate("No label has a name like that.", inner, "")))
+	if p.fresh != "" && top+height > len(p.shown) {
+		bar, line := "  ", cells.Truncate("+   make #"+clean.Line(p.fresh), inner-2, t.Glyphs.Ellipsis)
+		if p.making() {
+			bar, line = t.Accent.Render(t.Glyphs.Bar)+" ", t.Bold.Render(line)
+		}
+		body = append(body, bar+line)
+	}
+	if len(p.all) == 0 && p.fresh == "" {
+		body = append(body, t.Muted.Render(cells.Truncate("No labels yet: type a name to make one.", inner, "")))
 	}
 	body = append(body, hint(t, "space", "on/off")+t.Dot()+hint(t, "enter", "done")+t.Dot()+hint(t, "esc", "back"))
 	title := "Labels"
