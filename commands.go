@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -497,8 +498,8 @@ func importCommand(flags *config.Flags) *cobra.Command {
 	return cmd
 }
 
-// openData opens the local mailbox of the data folder, whatever account is configured.
-func openData(ctx context.Context, flags config.Flags) (*config.Config, *local.Server, func() error, error) {
+// openData opens the local mailbox of the data folder, or the sample beside it, whatever account is configured.
+func openData(ctx context.Context, flags config.Flags, sample bool) (*config.Config, *local.Server, func() error, error) {
 	cfg, err := config.Load(flags, config.OSEnv)
 	if err != nil {
 		return nil, nil, nil, err
@@ -507,7 +508,11 @@ func openData(ctx context.Context, flags config.Flags) (*config.Config, *local.S
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	s, err := local.Open(ctx, local.Options{Dir: cfg.DataDir(), Addresses: cfg.Local.Addresses, Log: log})
+	o := local.Options{Dir: cfg.DataDir(), Addresses: cfg.Local.Addresses, Relay: relayOf(cfg), Log: log}
+	if sample {
+		o.Dir, o.Addresses, o.Reply = filepath.Join(o.Dir, "sample"), nil, local.SampleReply
+	}
+	s, err := local.Open(ctx, o)
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, closeLog())
 	}
@@ -520,7 +525,7 @@ func importMail(cmd *cobra.Command, flags config.Flags, paths []string, folder s
 			return &usageError{fmt.Errorf("%s cannot be read: name an mbox file, a Maildir or an .eml file (%w)", clean.Line(p), err)}
 		}
 	}
-	cfg, s, closeAll, err := openData(cmd.Context(), flags)
+	cfg, s, closeAll, err := openData(cmd.Context(), flags, false)
 	if err != nil {
 		return err
 	}
@@ -555,7 +560,7 @@ func serveCommand(flags *config.Flags) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&addr, "addr", "127.0.0.1:2222", "the loopback `address` to listen on")
 	f.StringVar(&keyFile, "api-key-file", "", "the `file` with the key that is let in")
-	f.BoolVar(&sample, "sample", false, "fill an empty mailbox with the sample")
+	f.BoolVar(&sample, "sample", false, "serve the sample mailbox instead of your own")
 	f.BoolVar(&printKey, "print-key", false, "print the key too")
 	return cmd
 }
@@ -569,7 +574,7 @@ func serve(cmd *cobra.Command, flags config.Flags, addr, keyFile string, sample,
 	if err != nil {
 		return err
 	}
-	cfg, s, closeAll, err := openData(ctx, flags)
+	cfg, s, closeAll, err := openData(ctx, flags, sample)
 	if err != nil {
 		return err
 	}
@@ -599,6 +604,9 @@ func serve(cmd *cobra.Command, flags config.Flags, addr, keyFile string, sample,
 	return local.Serve(ctx, s, local.ServeOptions{Addr: addr, APIKey: key, Log: log, Ready: func(at string) {
 		fmt.Fprintf(cmd.OutOrStdout(), "http://%s\n", at)
 		fmt.Fprintf(cmd.ErrOrStderr(), "The key is in %s\n", where)
+		if s.Relay() != "" && strings.HasPrefix(key, "oe_test_") {
+			fmt.Fprintln(cmd.ErrOrStderr(), "It is a key for tests: what is sent with it is kept as sent and does not go to the relay. Give a key that begins with oe_live_ to send.")
+		}
 		if printKey {
 			fmt.Fprintln(cmd.OutOrStdout(), key)
 		}

@@ -34,7 +34,9 @@ func Presets(now time.Time, o Options) []Preset {
 	}
 	add("Tomorrow", p.date0(1, o.Morning))
 	toWeekend := (int(o.WeekendDay) - int(now.Weekday()) + 7) % 7
-	if toWeekend > 0 && toWeekend < 6 {
+	// The day after it belongs to the weekend too, except after a Sunday.
+	over := toWeekend == 0 || toWeekend == 6 && o.WeekendDay != time.Sunday
+	if !over {
 		add("This weekend", p.date0(toWeekend, o.Weekend))
 	}
 	add("Next week", p.date0(p.daysToNextWeek(o.WeekDay), o.Morning))

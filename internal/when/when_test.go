@@ -395,3 +395,23 @@ func TestWallAroundChanges(t *testing.T) {
 		}
 	}
 }
+
+func TestWeekendOnASunday(t *testing.T) {
+	o := DefaultOptions()
+	o.WeekendDay = time.Sunday
+	monday := time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
+	offered := func(now time.Time) bool {
+		for _, p := range Presets(now, o) {
+			if p.Label == "This weekend" {
+				return true
+			}
+		}
+		return false
+	}
+	if !offered(monday) {
+		t.Error("no weekend is offered on a Monday")
+	}
+	if offered(monday.AddDate(0, 0, 6)) {
+		t.Error("the weekend is offered on its own day")
+	}
+}
