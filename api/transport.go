@@ -5,7 +5,6 @@ import (
 	"compress/flate"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -126,11 +125,14 @@ func (c *core) attempt(ctx context.Context, p *prepared, progress func(n, total 
 
 	req := p.request(try)
 	if p.upload != nil {
-		body, err := p.upload.begin(progress)
-		if err != nil {
-			return nil, 0, &TransferError{Err: err}
+		body, seekErr := p.upload.begin(progress)
+		if seekErr != nil {
+			return nil, 0, &TransferError{Err: seekErr}
 		}
 		req.Body, req.ContentLength = body, p.upload.size
+		if p.upload.size == 0 {
+			req.Body = http.NoBody // announced as no bytes
+		}
 		defer func() {
 			cancel()
 			body.end(ctx)
@@ -188,11 +190,7 @@ func (c *core) attempt(ctx context.Context, p *prepared, progress func(n, total 
 		return nil, read, e
 	}
 	if !p.raw {
-		body = cleanJSON(body)
-		if len(body) > 0 && !json.Valid(body) {
-			e := p.serverError(resp.StatusCode, header, body, codeUnrecognised, "")
-			return nil, read, e
-		}
+		body = cleanJSON(body) // whether it is JSON shows when it is decoded
 	}
 	if len(body) == 0 {
 		body = nil
