@@ -626,7 +626,7 @@ func (a *Async) end(w *waiter, value any, err error) {
 	f := w.flight
 	delete(a.jobs, w.id)
 	ev := f.last
-	ev.Wait, ev.Until, ev.At = 0, time.Time{}, time.Now()
+	ev.Wait, ev.Until, ev.Total, ev.At = 0, time.Time{}, 0, time.Now()
 	switch {
 	case err == nil:
 		ev.Phase, ev.Cause, ev.Code = Done, "", ""
@@ -648,7 +648,8 @@ func (a *Async) end(w *waiter, value any, err error) {
 // push queues an event for delivery.
 func (a *Async) push(w *waiter, ev Event, final *Final) {
 	ev.Call, ev.Op = w.id, cmp.Or(w.op, ev.Op)
-	if final == nil && w.progress != nil && len(a.pending) >= coalesceBacklog {
+	if final == nil && w.progress != nil &&
+		(len(a.pending) >= coalesceBacklog || ev.Phase == Progress && w.progress.event.Phase == Progress) {
 		w.progress.event = ev
 		return
 	}

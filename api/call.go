@@ -115,7 +115,10 @@ func (c *core) invoke(ctx context.Context, name string, args []string, q query, 
 	return p.idempotency, err
 }
 
-var errEmptyAnswer = errors.New("the answer is empty")
+var (
+	errEmptyAnswer = errors.New("the answer is empty")
+	errNoJSON      = errors.New("the answer is not JSON")
+)
 
 // decodeObject reads the JSON object of an answer into out.
 func decodeObject(op Operation, out any) func(*answer) error {
@@ -386,7 +389,11 @@ func (c *core) run(ctx context.Context, rq call, early error, options []CallOpti
 func (p *prepared) finish(ans *answer, attempts int) error {
 	ans.attempts = attempts
 	if err := p.decode(ans); err != nil {
-		e := p.serverError(ans.status, ans.header, ans.body, codeUnrecognised, "the answer does not have the shape of "+p.op.Answer)
+		message := "the answer does not have the shape of " + p.op.Answer
+		if !p.raw && len(ans.body) > 0 && !json.Valid(ans.body) {
+			message = "" // as of any error: the beginning of the body
+		}
+		e := p.serverError(ans.status, ans.header, ans.body, codeUnrecognised, message)
 		e.cause = err
 		return e
 	}
@@ -463,6 +470,9 @@ func (c *Client) Do(ctx context.Context, r Request, options ...CallOption) (*Raw
 	}
 	var got RawAnswer
 	rq.decode = func(ans *answer) error {
+		if !r.Bytes && ans.body != nil && !json.Valid(ans.body) {
+			return errNoJSON
+		}
 		got = RawAnswer{Status: ans.status, Header: ans.header, Body: ans.body, Attempts: ans.attempts}
 		return nil
 	}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 )
 
@@ -31,5 +32,12 @@ func randomUUID() string {
 	_, _ = rand.Read(b[:]) // documented never to fail
 	b[6] = b[6]&0x0f | 0x40
 	b[8] = b[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:16])
+	var out [36]byte
+	hex.Encode(out[:], b[:4])
+	hex.Encode(out[9:], b[4:6])
+	hex.Encode(out[14:], b[6:8])
+	hex.Encode(out[19:], b[8:10])
+	hex.Encode(out[24:], b[10:])
+	out[8], out[13], out[18], out[23] = '-', '-', '-', '-'
+	return string(out[:])
 }
