@@ -333,6 +333,7 @@ func (h *home) openWith(cols, rows int, opts []ttyOption, name string, args ...s
 	for _, o := range opts {
 		o(tt)
 	}
+	tt.began = time.Now()
 	f, err := pty.StartWithSize(tt.p, &pty.Winsize{Rows: uint16(rows), Cols: uint16(cols)})
 	if err != nil {
 		h.t.Fatal(err)
