@@ -17,15 +17,21 @@ var ours = regexp.MustCompile("\x1b\\[[0-9;:]*m|\x1b7|\x1b8|\x1b\\[[0-9]*C|\x1b\
 
 // look holds the frame that is on the screen now against what no frame may ever do.
 func (w *world) look() {
-	view := w.model.View()
-	if bad := unsafe(view); bad != "" {
-		w.bar.Errorf("%s:\n%q", bad, ansi.Strip(view))
-	}
-	rows := strings.Split(view, "\n")
+	rows := strings.Split(w.model.View(), "\n")
 	if w.setup.height > 0 && len(rows) > w.setup.height {
 		w.bar.Errorf("%d rows in a window of %d", len(rows), w.setup.height)
 	}
+	if w.seen == nil || w.seenWidth != w.setup.width {
+		w.seen, w.seenWidth = map[string]bool{}, w.setup.width
+	}
 	for _, r := range rows {
+		if w.seen[r] {
+			continue // most rows stay from frame to frame
+		}
+		w.seen[r] = true
+		if bad := unsafe(r); bad != "" {
+			w.bar.Errorf("%s: %q", bad, ansi.Strip(r))
+		}
 		if n := len(drawRow(r, joining)); n > w.setup.width {
 			w.bar.Errorf("a row takes %d cells in a window of %d: %q", n, w.setup.width, r)
 		}

@@ -109,7 +109,7 @@ func compare(w *world, c *check, th state.Row, m api.Message, row map[string]str
 	c.has(list, firstCells(subject, 12))
 
 	// The reader, with all headers and all quoted text.
-	w.size(100, 3000)
+	w.size(100, 1000)
 	w.moveTo(firstCells(subject, 12))
 	w.read()
 	w.keys("H")
@@ -241,4 +241,40 @@ func attachments(c *check, want string, got []api.Attachment) {
 			c.Errorf("no attachment %q in %+v", w, got)
 		}
 	}
+}
+
+// TestFolderOfDifficultMail imports all of it at once and walks through it.
+func TestFolderOfDifficultMail(t *testing.T) {
+	dir := mailDir(t)
+	rows := table(t, filepath.Join(dir, "INDEX.tsv"))
+	inWorld(t, setup{own: []string{"nobody@example.invalid"}}, func(w *world) {
+		c := w.row("import")
+		r := w.imports(dir)
+		if r.Imported != len(rows) || r.Failed != 0 || len(r.Problems) != 0 {
+			c.Errorf("the import says %s %v", r, r.Problems)
+		}
+		if len(r.Ignored) != 2 {
+			c.Errorf("ignored %v", r.Ignored)
+		}
+		if again := w.imports(dir); again.Imported != 0 || again.Skipped != len(rows) {
+			c.Errorf("the second import says %s", again)
+		}
+		w.open()
+		w.until("the whole list is here", func() bool {
+			w.mail.LoadMore(inbox)
+			l := w.mail.List(inbox)
+			return l.Known && !l.More && !l.Loading
+		})
+		c = w.row("walk")
+		w.keys("enter")
+		n := len(w.mail.List(inbox).Rows)
+		for range n {
+			w.until("the conversation is drawn", func() bool {
+				f := w.frame()
+				return !strings.Contains(f, "Loading the conversation") && !strings.Contains(f, "Laying out")
+			})
+			w.keys("H", "tab", "G", "J")
+		}
+		c.has(w.frame(), "last conversation")
+	})
 }

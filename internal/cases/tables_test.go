@@ -68,7 +68,7 @@ func TestSnoozeTimes(t *testing.T) {
 				w.keys("enter")
 				w.settle()
 				if row["wakeAt sent"] == "-" {
-					w.pass(2 * time.Second)
+					w.pass(500 * time.Millisecond)
 					if got := sent.take(); len(got) != 0 {
 						c.Errorf("sent %q", got)
 					}
@@ -87,7 +87,7 @@ func TestSnoozeTimes(t *testing.T) {
 				if len(got) != 1 || !strings.Contains(got[0], a) && (row["also right"] == "" || !strings.Contains(got[0], b)) {
 					c.Errorf("sent %q, want %s %s", got, a, b)
 				}
-				w.pass(2 * time.Second)
+				w.pass(500 * time.Millisecond)
 				if n := len(w.list(inbox).Rows); n != before-1 {
 					c.Errorf("%d rows in the inbox after the snooze of one of %d", n, before)
 				}

@@ -157,6 +157,9 @@ type world struct {
 	quit  bool
 
 	outgoing [][]byte // what was sent to other people
+
+	seen      map[string]bool // rows of frames that have been looked at
+	seenWidth int
 }
 
 // inWorld plays a scene in virtual time and reports what it found.
@@ -209,10 +212,10 @@ func (w *world) close() {
 			w.t.Error(err)
 		}
 	}
-	time.Sleep(time.Hour) // lets the ticks of the screens end
 	if err := w.server.Close(); err != nil {
 		w.t.Error(err)
 	}
+	time.Sleep(time.Hour) // lets the ticks of the screens end
 }
 
 // imports takes files in, as `teapost import` does.
@@ -353,7 +356,7 @@ func (w *world) send(msg tea.Msg) {
 // pass lets time pass.
 func (w *world) pass(d time.Duration) {
 	for end := time.Now().Add(d); time.Now().Before(end); {
-		time.Sleep(min(20*time.Millisecond, time.Until(end)))
+		time.Sleep(min(50*time.Millisecond, time.Until(end)))
 		w.settle()
 	}
 }
