@@ -487,17 +487,6 @@ func outboxSend(cmd *cobra.Command, flags config.Flags, given []string) error {
 	})
 }
 
-func importCommand(flags *config.Flags) *cobra.Command {
-	var folder string
-	cmd := &cobra.Command{
-		Use: "import PATH…", Short: "Read mbox files, Maildirs and .eml files into the local mailbox",
-		Args: args(cobra.MinimumNArgs(1)),
-		RunE: func(cmd *cobra.Command, paths []string) error { return importMail(cmd, *flags, paths, folder) },
-	}
-	cmd.Flags().StringVar(&folder, "folder", "", "put the messages into this `folder` instead of the inbox or their own")
-	return cmd
-}
-
 // openData opens the local mailbox of the data folder, or the sample beside it, whatever account is configured.
 func openData(ctx context.Context, flags config.Flags, sample bool) (*config.Config, *local.Server, func() error, error) {
 	cfg, err := config.Load(flags, config.OSEnv)
@@ -510,44 +499,13 @@ func openData(ctx context.Context, flags config.Flags, sample bool) (*config.Con
 	}
 	o := local.Options{Dir: cfg.DataDir(), Addresses: cfg.Local.Addresses, Relay: relayOf(cfg), Log: log}
 	if sample {
-		o.Dir, o.Addresses, o.Reply = filepath.Join(o.Dir, "sample"), nil, local.SampleReply
+		o.Dir, o.Addresses, o.Reply, o.Relay = filepath.Join(o.Dir, "sample"), nil, local.SampleReply, nil
 	}
 	s, err := local.Open(ctx, o)
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, closeLog())
 	}
 	return cfg, s, func() error { return errors.Join(s.Close(), closeLog()) }, nil
-}
-
-func importMail(cmd *cobra.Command, flags config.Flags, paths []string, folder string) (err error) {
-	for _, p := range paths {
-		if _, err := os.Stat(p); err != nil {
-			return &usageError{fmt.Errorf("%s cannot be read: name an mbox file, a Maildir or an .eml file (%w)", clean.Line(p), err)}
-		}
-	}
-	cfg, s, closeAll, err := openData(cmd.Context(), flags, false)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeAll()) }()
-	bar := newProgressBar(cmd.ErrOrStderr(), isTerminal(os.Stderr))
-	report, err := s.Import(cmd.Context(), paths, local.ImportOptions{Folder: folder, Progress: bar.show})
-	bar.end()
-	out := cmd.OutOrStdout()
-	for _, f := range report.Problems {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s\n", clean.Line(f.String()))
-	}
-	if err != nil {
-		if errors.Is(err, context.Canceled) {
-			return fmt.Errorf("stopped: %d messages are in; the same command goes on where it stopped", report.Imported)
-		}
-		return err
-	}
-	fmt.Fprintf(out, "%d messages imported, %d were there already, %d could not be read.\n", report.Imported, report.Skipped, report.Failed)
-	if report.Imported > 0 {
-		fmt.Fprintf(out, "They are in %s; `teapost` opens them.\n", cfg.DataDir())
-	}
-	return nil
 }
 
 func serveCommand(flags *config.Flags) *cobra.Command {

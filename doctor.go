@@ -14,14 +14,23 @@ import (
 	"codeberg.org/teapost/teapost/config"
 	"codeberg.org/teapost/teapost/internal/clean"
 	"codeberg.org/teapost/teapost/keymap"
+	"codeberg.org/teapost/teapost/local"
 	"codeberg.org/teapost/teapost/state"
 )
 
 func doctorCommand(flags *config.Flags) *cobra.Command {
-	return &cobra.Command{
+	var rebuild bool
+	cmd := &cobra.Command{
 		Use: "doctor", Short: "What is wrong, and how to mend it", Args: args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return examine(cmd.Context(), cmd.OutOrStdout(), *flags) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if rebuild {
+				return rebuildSearch(cmd, *flags)
+			}
+			return examine(cmd.Context(), cmd.OutOrStdout(), *flags)
+		},
 	}
+	cmd.Flags().BoolVar(&rebuild, "rebuild", false, "make the search index of the local mailbox anew")
+	return cmd
 }
 
 // examination prints a line for each thing that was looked at and counts what is wrong.
@@ -71,9 +80,12 @@ func examine(ctx context.Context, out io.Writer, flags config.Flags) error {
 		x.note("mailbox", "the sample; `teapost import PATH…` reads your own mail into "+cfg.DataDir())
 	case b.server != nil:
 		x.fine("mailbox", b.server.Dir())
-		x.note("sending", "no relay is configured: messages to others are kept as sent and do not leave this machine")
+		x.relay(ctx, b, cfg)
 	default:
 		x.fine("credential", "from "+cfg.Account.Source)
+	}
+	if b.server != nil {
+		x.search(ctx, b.server)
 	}
 	x.reach(ctx, b, cfg)
 	x.outbox(ctx, b)
@@ -91,6 +103,40 @@ func (x *examination) terminal() {
 		x.bad("terminal", errors.New("TERM says nothing useful; set it to what the terminal is, such as xterm-256color"))
 	default:
 		x.fine("terminal", term)
+	}
+}
+
+// relay connects to the relay and signs in, without sending anything.
+func (x *examination) relay(ctx context.Context, b *mailbox, cfg *config.Config) {
+	r := cfg.Local.Relay
+	if r == nil {
+		x.note("sending", "no relay is configured ([local.relay]): messages to others are kept as sent and do not leave this machine")
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	if err := b.server.CheckRelay(ctx); err != nil {
+		x.bad("sending", err)
+		return
+	}
+	how := map[string]string{config.RelayStartTLS: "STARTTLS", config.RelayImplicit: "TLS", config.RelayNone: "in the clear, on this machine"}[r.TLS]
+	if r.User != "" {
+		how += ", signed in as " + clean.Line(r.User)
+	}
+	x.fine("sending", fmt.Sprintf("the relay %s takes mail (%s)", r.Addr(), how))
+}
+
+// search looks at the search index of a mailbox on this machine.
+func (x *examination) search(ctx context.Context, s *local.Server) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	switch err := s.CheckSearch(ctx); {
+	case err == nil:
+		x.fine("search", "the index is whole")
+	case errors.Is(err, context.DeadlineExceeded):
+		x.note("search", "the index is too large to be looked through in 20 s")
+	default:
+		x.bad("search", fmt.Errorf("%w; `teapost doctor --rebuild` makes it anew", err))
 	}
 }
 

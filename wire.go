@@ -80,6 +80,9 @@ func openMailbox(ctx context.Context, cfg *config.Config, passive bool) (b *mail
 		}
 		b.bad = &badNetwork{next: b.server.Transport()}
 		o.BaseURL, o.APIKey, o.Transport = "http://localhost", "oe_test_local", b.bad
+		if b.server.Relay() != "" {
+			o.APIKey = "oe_live_local" // with a key for tests mail never leaves the machine
+		}
 		b.options.Poke = b.server.Changes()
 		b.origin = "local " + b.server.Dir()
 	} else {
@@ -135,7 +138,7 @@ func openMailbox(ctx context.Context, cfg *config.Config, passive bool) (b *mail
 // openLocal opens the mailbox on this machine: the person's own once there is mail in it, the sample until then.
 func (b *mailbox) openLocal(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 	dir := cfg.DataDir()
-	o := local.Options{Dir: dir, Addresses: cfg.Local.Addresses, Log: log}
+	o := local.Options{Dir: dir, Addresses: cfg.Local.Addresses, Relay: relayOf(cfg), Log: log}
 	_, err := os.Stat(filepath.Join(dir, "mail.db"))
 	own := err == nil
 	if own {
@@ -164,7 +167,7 @@ func (b *mailbox) openLocal(ctx context.Context, cfg *config.Config, log *slog.L
 		return nil
 	}
 	b.sample, b.name = true, b.name+"-sample"
-	o.Dir, o.Reply = filepath.Join(dir, "sample"), local.SampleReply
+	o.Dir, o.Reply, o.Relay = filepath.Join(dir, "sample"), local.SampleReply, nil
 	s, err := local.Open(ctx, o)
 	if err != nil {
 		return err
@@ -174,6 +177,22 @@ func (b *mailbox) openLocal(ctx context.Context, cfg *config.Config, log *slog.L
 	}
 	b.keep(ctx, s, log)
 	return nil
+}
+
+// relayOf is the relay of the local mailbox, or nil.
+func relayOf(cfg *config.Config) *local.Relay {
+	r := cfg.Local.Relay
+	if r == nil {
+		return nil
+	}
+	out := &local.Relay{Host: r.Host, Port: r.Port, TLS: local.RelayTLS(r.TLS), User: r.User, Refused: r.Forget}
+	if r.User != "" {
+		out.Password = func(ctx context.Context) (string, error) {
+			secret, err := r.Password(ctx)
+			return secret.Reveal(), err
+		}
+	}
+	return out
 }
 
 // keep makes s the mailbox's server and has its schedules run by one process at a time.

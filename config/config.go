@@ -132,6 +132,7 @@ type Snooze struct {
 type LocalMailbox struct {
 	Dir       string   // absolute
 	Addresses []string // the mailbox's own addresses; none means the server's default
+	Relay     *Relay   // nil: mail to others stays here
 }
 
 // Config is the whole configuration, checked. It does not change after Load.
@@ -171,6 +172,7 @@ func Load(flags Flags, env Env) (*Config, error) {
 	add(c.loadUI(env))
 	add(c.loadSnooze())
 	add(c.loadLocal(flags))
+	add(c.loadRelay())
 	if flags.LogFile != "" {
 		abs, err := filepath.Abs(flags.LogFile)
 		if err != nil {
@@ -480,11 +482,11 @@ func (c *Config) checkAccounts() (map[string]Account, error) {
 			if *r.APIKeyFile == "" {
 				errs = append(errs, &Error{Where: at("api_key_file"), What: "the path is empty"})
 			}
-			a.src = fileSource(label("api_key_file"), expand(*r.APIKeyFile, filepath.Dir(c.File), xdg.Home))
+			a.src = fileSource(APIKey, label("api_key_file"), expand(*r.APIKeyFile, filepath.Dir(c.File), xdg.Home))
 		}
 		if or(r.Keyring, false) {
 			given = append(given, "keyring")
-			a.src = keyringSource(label("keyring"), name, a.BaseURL)
+			a.src = keyringSource(APIKey, label("keyring"), KeyringUser(name, a.BaseURL), "api_key_command or api_key_file")
 		}
 		const ways = "one of api_key_command, api_key_file, keyring = true, access_token_command"
 		switch {

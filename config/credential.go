@@ -113,6 +113,12 @@ func (s *source) forget() {
 
 // checkCredential holds a credential to the contract's rules without showing it.
 func checkCredential(kind CredentialKind, v string) error {
+	if kind == Password {
+		if v == "" || strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			return fmt.Errorf("the password is empty or holds a control character")
+		}
+		return nil
+	}
 	if strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return fmt.Errorf("the %s holds a blank or a character that no %s has", kind, kind)
 	}
@@ -192,8 +198,8 @@ func firstLine(b []byte) string {
 	return ""
 }
 
-func fileSource(label, path string) *source {
-	return newSource(APIKey, label, func(context.Context) (string, error) {
+func fileSource(kind CredentialKind, label, path string) *source {
+	return newSource(kind, label, func(context.Context) (string, error) {
 		// Opened without waiting, so that a pipe in its place cannot hold the program.
 		h, err := openKeyFile(path)
 		if err != nil {
@@ -206,7 +212,7 @@ func fileSource(label, path string) *source {
 			return "", &Error{Where: label, What: fileError(path, err).Error()}
 		}
 		if !st.Mode().IsRegular() {
-			return "", &Error{Where: label, What: path + " is not a file", Mend: "give the path of a file with the key in its first line"}
+			return "", &Error{Where: label, What: path + " is not a file", Mend: fmt.Sprintf("give the path of a file with the %s in its first line", kind)}
 		}
 		if err := onlyOwner(path, st); err != nil {
 			var e *Error
@@ -231,9 +237,9 @@ const KeyringService = "teapost"
 // credential cannot go elsewhere when the base URL in the file is changed.
 func KeyringUser(account, baseURL string) string { return account + "@" + origin(baseURL) }
 
-func keyringSource(label, account, baseURL string) *source {
-	user := KeyringUser(account, baseURL)
-	return newSource(APIKey, label, func(ctx context.Context) (string, error) {
+// keyringSource asks the keyring for the entry of user; instead names the other ways.
+func keyringSource(kind CredentialKind, label, user, instead string) *source {
+	return newSource(kind, label, func(ctx context.Context) (string, error) {
 		type result struct {
 			v   string
 			err error
@@ -250,16 +256,16 @@ func keyringSource(label, account, baseURL string) *source {
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		case <-t.C:
-			return "", &Error{Where: label, What: "the system's keyring did not answer", Mend: "unlock it, or use api_key_command"}
+			return "", &Error{Where: label, What: "the system's keyring did not answer", Mend: "unlock it, or use " + instead}
 		case r := <-ch:
 			switch {
 			case errors.Is(r.err, keyring.ErrNotFound):
 				return "", &Error{
 					Where: label, What: fmt.Sprintf("the system's keyring has no entry for service %q and user %q", KeyringService, user),
-					Mend: "store the key under these names",
+					Mend: fmt.Sprintf("store the %s under these names", kind),
 				}
 			case r.err != nil:
-				return "", &Error{Where: label, What: "the system's keyring cannot be reached", Mend: "use api_key_command or api_key_file here"}
+				return "", &Error{Where: label, What: "the system's keyring cannot be reached", Mend: "use " + instead + " here"}
 			}
 			return strings.TrimSpace(r.v), nil
 		}

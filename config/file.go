@@ -37,6 +37,7 @@ type raw struct {
 	Local struct {
 		Dir       *string   `toml:"dir"`
 		Addresses *[]string `toml:"addresses"`
+		Relay     *rawRelay `toml:"relay"`
 	} `toml:"local"`
 	Snooze struct {
 		Morning    *string `toml:"morning"`
@@ -170,6 +171,9 @@ func (f *file) unknownKey(e *toml.DecodeError) error {
 	case "api_key", "access_token", "token", "password":
 		out.What = "a credential does not belong in this file"
 		out.Mend = "use api_key_command, api_key_file, keyring or access_token_command"
+		if key[0] == "local" {
+			out.Mend = "use password_command, password_file or keyring"
+		}
 		return out
 	}
 	if t := typeAt(reflect.TypeOf(f.raw), key[:len(key)-1]); t != nil && t.Kind() == reflect.Struct {
