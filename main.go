@@ -119,7 +119,7 @@ func rootCommand() *cobra.Command {
 	p.StringVar(&flags.DataDir, "data", "", "the `folder` of the local mailbox")
 	p.StringVar(&flags.LogFile, "log", "", "write a log to this `file`")
 	root.AddCommand(
-		composeCommand(&flags), outboxCommand(&flags), importCommand(&flags), serveCommand(&flags),
+		composeCommand(&flags), outboxCommand(&flags), importCommand(&flags), exportCommand(&flags), backupCommand(&flags), serveCommand(&flags),
 		doctorCommand(&flags), keysCommand(&flags), versionCommand(),
 	)
 	return root

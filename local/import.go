@@ -26,6 +26,8 @@ type ImportOptions struct {
 	// Progress is called from the importing goroutine, a few times a second at most and once at the end.
 	// It may be nil.
 	Progress func(ImportProgress)
+
+	batch int // messages stored at once; 0 means importBatch
 }
 
 // ImportProgress is a moment of an import.

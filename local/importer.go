@@ -80,6 +80,9 @@ func (s *Server) newImporter(ctx context.Context, opts ImportOptions) (*importer
 	if im.opts.MaxMessageBytes <= 0 {
 		im.opts.MaxMessageBytes = mailparse.DefaultMaxMessageBytes
 	}
+	if im.opts.batch <= 0 {
+		im.opts.batch = importBatch
+	}
 	err := s.reader.QueryRowContext(ctx, `SELECT coalesce((SELECT done FROM import_files WHERE path = ''), max(id), 0) FROM messages`).Scan(&im.before)
 	if err != nil {
 		return nil, err
@@ -227,7 +230,7 @@ func (im *importer) passed(p importedFile) error {
 	} else {
 		b.files = append(b.files, p)
 	}
-	if len(b.items) < importBatch && b.bytes < importBatchBytes && len(b.problems) < importBatch {
+	if len(b.items) < im.opts.batch && b.bytes < importBatchBytes && len(b.problems) < im.opts.batch {
 		return nil
 	}
 	return im.flush()
@@ -246,7 +249,7 @@ func (im *importer) add(item importItem) error {
 	item.old = nil
 	im.batch.items = append(im.batch.items, item)
 	im.batch.bytes += len(item.raw)
-	if item.offset > 0 || len(im.batch.items) < importBatch && im.batch.bytes < importBatchBytes {
+	if item.offset > 0 || len(im.batch.items) < im.opts.batch && im.batch.bytes < importBatchBytes {
 		return nil // messages of an mbox file count when they are passed
 	}
 	return im.flush()

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"codeberg.org/teapost/teapost/config"
+	"codeberg.org/teapost/teapost/internal/clean"
+	"codeberg.org/teapost/teapost/local"
+)
+
+func importCommand(flags *config.Flags) *cobra.Command {
+	var folder string
+	cmd := &cobra.Command{
+		Use: "import PATH…", Short: "Read mbox files, Maildirs and .eml files into the local mailbox",
+		Long: "import reads mbox files, Maildirs, .eml files and folders of them. Folders, labels and flags are kept.\n" +
+			"It may be repeated: what is in the mailbox is not taken in again. After ctrl+c or a crash the same command goes on.",
+		Args: args(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, paths []string) error { return importMail(cmd, *flags, paths, folder) },
+	}
+	cmd.Flags().StringVar(&folder, "folder", "", "put the messages into this `folder` instead of the inbox or their own")
+	return cmd
+}
+
+func exportCommand(flags *config.Flags) *cobra.Command {
+	return &cobra.Command{
+		Use: "export FILE.mbox", Short: "Write the local mailbox to an mbox file that any mail program reads",
+		Long: "export writes every message and draft with its flags and labels. Imported into an empty mailbox the file gives the same one.\n" +
+			"With - it goes to standard output.",
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error { return exportMail(cmd, *flags, given[0]) },
+	}
+}
+
+func backupCommand(flags *config.Flags) *cobra.Command {
+	return &cobra.Command{
+		Use: "backup FILE", Short: "Copy the local mailbox, while it is in use, to a file",
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, given []string) error { return backupMail(cmd, *flags, given[0]) },
+	}
+}
+
+// openExisting opens the local mailbox as openData does, unless there is none.
+func openExisting(ctx context.Context, flags config.Flags) (*config.Config, *local.Server, func() error, error) {
+	cfg, err := config.Load(flags, config.OSEnv)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if _, err := os.Stat(filepath.Join(cfg.DataDir(), local.FileName)); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil, fmt.Errorf("there is no mailbox in %s; `teapost import PATH…` makes one", clean.Line(cfg.DataDir()))
+	}
+	return openData(ctx, flags, false)
+}
+
+func importMail(cmd *cobra.Command, flags config.Flags, paths []string, folder string) (err error) {
+	for _, p := range paths {
+		if _, err := os.Stat(p); err != nil {
+			return &usageError{fmt.Errorf("%s cannot be read: name an mbox file, a Maildir or an .eml file (%w)", clean.Line(p), err)}
+		}
+	}
+	cfg, s, closeAll, err := openData(cmd.Context(), flags, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAll()) }()
+	bar := newProgressBar(cmd.ErrOrStderr(), cfg.UI.ASCII)
+	report, err := s.Import(cmd.Context(), paths, local.ImportOptions{Folder: folder, Progress: bar.importing})
+	bar.end()
+	for _, f := range report.Problems {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s\n", clean.Line(f.String()))
+	}
+	if more := report.Failed - len(report.Problems); more > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "… and %s more like these.\n", number(more))
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("stopped: %s messages are in. The same command goes on where it stopped", number(report.Imported+report.Resumed))
+	case err != nil:
+		return fmt.Errorf("stopped after %s messages, which are in: %w", number(report.Imported), err)
+	}
+	out := cmd.OutOrStdout()
+	fmt.Fprintf(out, "%s messages imported, %s were there already, %s could not be read.\n",
+		number(report.Imported), number(report.Skipped), number(report.Failed))
+	if report.Resumed > 0 {
+		fmt.Fprintf(out, "The import went on where it was interrupted: %s had been imported then.\n", number(report.Resumed))
+	}
+	if report.Drafts > 0 {
+		fmt.Fprintf(out, "%s of them are drafts.\n", number(report.Drafts))
+	}
+	if report.Imported > 0 {
+		fmt.Fprintf(out, "They are in %s; `teapost` opens them.\n", cfg.DataDir())
+	}
+	return nil
+}
+
+func exportMail(cmd *cobra.Command, flags config.Flags, path string) (err error) {
+	cfg, s, closeAll, err := openExisting(cmd.Context(), flags)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAll()) }()
+	bar := newProgressBar(cmd.ErrOrStderr(), cfg.UI.ASCII)
+	var report local.ExportReport
+	if path == "-" {
+		report, err = s.Export(cmd.Context(), cmd.OutOrStdout(), bar.counting)
+	} else {
+		report, err = s.ExportFile(cmd.Context(), path, bar.counting)
+	}
+	bar.end()
+	if err != nil {
+		return newFileError(path, err)
+	}
+	errOut := cmd.ErrOrStderr()
+	where := path
+	if path == "-" {
+		where = "standard output"
+	}
+	fmt.Fprintf(errOut, "%s messages and %s drafts, %s, written to %s.\n", number(report.Messages), number(report.Drafts), bytesText(report.Bytes), clean.Line(where))
+	if report.Waiting > 0 {
+		fmt.Fprintf(errOut, "%s messages that are to be sent later are no mail yet and not in it; `teapost backup` keeps them too.\n", number(report.Waiting))
+	}
+	return nil
+}
+
+func backupMail(cmd *cobra.Command, flags config.Flags, path string) (err error) {
+	cfg, s, closeAll, err := openExisting(cmd.Context(), flags)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAll()) }()
+	if err := s.Backup(cmd.Context(), path); err != nil {
+		return newFileError(path, err)
+	}
+	size := ""
+	if fi, err := os.Stat(path); err == nil {
+		size = ", " + bytesText(fi.Size())
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "The mailbox is copied to %s%s.\n", clean.Line(path), size)
+	fmt.Fprintf(cmd.ErrOrStderr(), "To go back to it, close teapost and put it in the place of %s; the files beside that with -wal and -shm in their names go first.\n",
+		filepath.Join(cfg.DataDir(), local.FileName))
+	return nil
+}
+
+// newFileError says why a file was not written.
+func newFileError(path string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return &usageError{fmt.Errorf("%s is there already and is not overwritten: name a new file", clean.Line(path))}
+	case errors.Is(err, context.Canceled):
+		return errors.New("stopped: nothing was written")
+	case errors.Is(err, fs.ErrNotExist):
+		return &usageError{fmt.Errorf("there is no folder %s to write to", clean.Line(filepath.Dir(path)))}
+	}
+	return fmt.Errorf("%s was not written: %s", clean.Line(path), strings.TrimSpace(err.Error()))
+}
+
+// rebuildSearch makes the search index of the local mailbox anew.
+func rebuildSearch(cmd *cobra.Command, flags config.Flags) (err error) {
+	cfg, s, closeAll, err := openExisting(cmd.Context(), flags)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAll()) }()
+	bar := newProgressBar(cmd.ErrOrStderr(), cfg.UI.ASCII)
+	messages := 0
+	err = s.RebuildSearch(cmd.Context(), func(done, total int) {
+		messages = done
+		bar.counting(done, total)
+	})
+	bar.end()
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("stopped: %s messages can be searched; the others follow while the mail is open, or with the same command", number(messages))
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "The search index is new: %s messages.\n", number(messages))
+	return nil
+}
