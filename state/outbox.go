@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"codeberg.org/teapost/teapost/api"
@@ -43,6 +45,7 @@ type entry struct {
 	SignIn       bool       `json:"signIn"`  // held until the credential is mended
 	Stopped      bool       `json:"stopped"` // the person stopped it: it does not go by itself
 	CancelWanted bool       `json:"cancelWanted"`
+	AgainWanted  bool       `json:"againWanted,omitempty"` // the person answered AskSendAgain with yes
 	TooLate      bool       `json:"tooLate"` // it was to be taken back, and the server said no
 	Why          string     `json:"why,omitempty"`
 	Status       int        `json:"status,omitempty"`
@@ -90,7 +93,7 @@ func (e *entry) free() bool {
 }
 
 func (e *entry) canTakeBack(now time.Time) bool {
-	if e.CancelWanted {
+	if e.CancelWanted || e.Ask == AskSendAgain {
 		return false
 	}
 	switch e.State {
@@ -121,8 +124,8 @@ func (m *Mail) showEntry(e *entry) Entry {
 		ID: e.ID, State: e.State, Subject: e.Subject, To: e.To, ThreadID: e.Thread, CreatedAt: e.CreatedAt, ScheduledAt: e.ScheduledAt,
 		Why: e.Why, Status: e.Status, Code: e.Code, Request: e.Request, Attempts: e.Attempts, Call: e.call, EmailID: e.EmailID,
 		Replayed: e.Replayed, TestMode: e.TestMode, Ask: e.Ask, TakingBack: e.CancelWanted, SettledAt: e.SettledAt,
-		CanEdit: e.free() || e.State == EntryUnknown && !e.busy() && e.look == "",
-		CanDrop: e.free() || e.State == EntrySent,
+		CanEdit: e.free() || e.State == EntryUnknown && e.Ask != AskSendAgain && !e.busy() && e.look == "",
+		CanDrop: e.free() || e.State == EntrySent || e.Ask == AskSendAgain && !e.busy(),
 	}
 	switch e.State {
 	case EntryWaiting:
@@ -351,6 +354,8 @@ func (m *Mail) pumpOutbox(now time.Time) {
 			continue
 		}
 		switch {
+		case e.AgainWanted:
+			m.sendAgain(e)
 		case e.State == EntryAccepted:
 			if e.CancelWanted {
 				m.cancelEmail(e)
@@ -644,7 +649,16 @@ func (m *Mail) emailKnown(e *entry, mail *api.Email, replayed bool) {
 	m.removeNotices(func(n *notice) bool { return n.Entry == e.ID })
 	switch mail.Status {
 	case api.EmailSent, api.EmailPartial:
+		if open := missing(mail, api.RecipientUncertain); mail.Status == api.EmailPartial && open != "" {
+			e.State, e.Ask, e.Why = EntryUnknown, AskSendAgain, open
+			e.CancelWanted = false
+			m.addNotice(Notice{Kind: NoticeFailure, Entry: e.ID, Text: fmt.Sprintf("Not known whether %s arrived: %s · the outbox asks", quoted(e.Subject), open)})
+			break
+		}
 		e.State, e.SettledAt = EntrySent, now
+		if mail.Status == api.EmailPartial {
+			e.Why = missing(mail, api.RecipientFailed, api.RecipientBounced, api.RecipientSuppressed)
+		}
 		m.sentNotice(e, string(mail.Status))
 	case api.EmailCancelled:
 		e.State, e.SettledAt = EntryCancelled, now
@@ -663,7 +677,7 @@ func (m *Mail) emailKnown(e *entry, mail *api.Email, replayed bool) {
 		}
 		m.failedNotice(e)
 	default:
-		e.State = EntryAccepted
+		e.State, e.Why = EntryAccepted, mail.LastError
 		e.followAt = now.Add(growing(2*time.Second, 5*time.Minute, e.followTries))
 		e.followTries++
 		if e.CancelUntil.After(e.followAt) {
@@ -678,7 +692,7 @@ func (m *Mail) emailKnown(e *entry, mail *api.Email, replayed bool) {
 		case !e.ScheduledAt.IsZero():
 			if first {
 				m.replaceResult(Notice{
-					Kind: NoticeResult, Entry: e.ID, Text: "Goes to " + recipients(e.To) + " " + shortTime(e.ScheduledAt, now),
+					Kind: NoticeResult, Entry: e.ID, Text: "Goes to " + recipients(e.To) + " " + atTime(e.ScheduledAt, now),
 					Undo: true, UndoTo: "takes it back",
 				})
 			}
@@ -707,14 +721,43 @@ func (m *Mail) sentNotice(e *entry, status string) {
 	case e.CancelWanted || e.TooLate:
 		text = "Too late, it was sent: " + quoted(e.Subject)
 	case e.TestMode:
-		text = "Kept as sent in test mode: it did not leave this machine · see doctor"
+		text = "Kept as sent in test mode: it did not leave this machine · see teapost doctor"
 	case e.Replayed:
 		text += " (it had already arrived)"
 	case status == string(api.EmailPartial):
 		text = "Sent, but not to everybody: " + quoted(e.Subject)
+		if e.Why != "" {
+			text += " · " + e.Why
+		}
 	}
 	e.CancelWanted = false
 	m.replaceResult(Notice{Kind: NoticeResult, Entry: e.ID, Text: text})
+}
+
+// missing names the recipients in these states, with what the server says of the first: "bob@example.org: 550 No such
+// user". It is empty when there are none.
+func missing(mail *api.Email, in ...api.RecipientStatus) string {
+	var who []string
+	why := ""
+	for _, r := range mail.Recipients {
+		if !slices.Contains(in, r.Status) {
+			continue
+		}
+		if who = append(who, r.Email); why == "" {
+			why = r.Error
+		}
+	}
+	switch {
+	case len(who) == 0:
+		return ""
+	case len(who) > 3:
+		who = append(who[:2], fmt.Sprintf("%d more", len(who)-2))
+	}
+	out := strings.Join(who, ", ")
+	if why != "" {
+		out += ": " + why
+	}
+	return out
 }
 
 // tookBack says that the message was taken back; its text is among the drafts.
@@ -798,6 +841,15 @@ func (m *Mail) sendNow(e *entry) {
 	if e.busy() || e.look != "" {
 		return
 	}
+	if e.Ask == AskSendAgain {
+		m.removeNotices(func(n *notice) bool { return n.Entry == e.ID })
+		e.AgainWanted = true
+		m.saveEntry(e, nil)
+		if m.owner {
+			m.sendAgain(e)
+		}
+		return
+	}
 	switch e.State {
 	case EntryQueued, EntryHeld, EntryWaiting, EntryUnknown:
 	default:
@@ -833,7 +885,7 @@ func (m *Mail) Hold(id EntryID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.entry(id)
-	if e == nil {
+	if e == nil || e.Ask == AskSendAgain {
 		return
 	}
 	if c := m.calls[e.call]; c != nil {
@@ -859,7 +911,7 @@ func (m *Mail) Drop(id EntryID) {
 		return
 	}
 	switch {
-	case e.free() || e.State == EntrySent:
+	case e.free() || e.State == EntrySent || e.Ask == AskSendAgain && !e.busy():
 		m.removeNotices(func(n *notice) bool { return n.Entry == e.ID })
 		m.deleteEntry(e, true)
 		m.replaceResult(Notice{Kind: NoticeResult, Text: "Dropped " + quoted(e.Subject)})
@@ -935,6 +987,32 @@ func (m *Mail) cancelEmail(e *entry) {
 					e.CancelWanted = true
 					m.cancelEmail(e)
 				})
+			}
+		},
+	})
+}
+
+// sendAgain has the server send a message once more to the recipients that may not have it. With the lock held, by the
+// owner.
+func (m *Mail) sendAgain(e *entry) {
+	if e.call != "" {
+		return
+	}
+	id, at := e.EmailID, m.now().Add(2*time.Second)
+	e.call = m.start(want{
+		op: "emails.reschedule", title: "Sending " + quoted(e.Subject) + " again", purpose: "again " + id, priority: api.Person, foreground: true,
+		write: true, resources: []string{"email/" + id},
+		run: func(ctx context.Context, c *api.Client) (any, error) { return c.Emails.Reschedule(ctx, id, at) },
+		done: func(f api.Final) {
+			e.call, e.AgainWanted = "", false
+			if f.Err == nil {
+				m.emailKnown(e, f.Value.(*api.Email), false)
+				return
+			}
+			m.saveEntry(e, nil)
+			m.addNotice(Notice{Kind: NoticeFailure, Entry: e.ID, Text: fmt.Sprintf("Not sent again: %s · %s", quoted(e.Subject), reason(f.Err))})
+			if f.Attempts > 0 { // it may have been understood all the same
+				m.followEmail(e)
 			}
 		},
 	})

@@ -406,6 +406,21 @@ func TestOverdueAsks(t *testing.T) {
 	})
 }
 
+func TestSendLaterSaysWhen(t *testing.T) {
+	inWorld(t, "ok", func(w *world) {
+		later := func(in time.Duration) time.Time { return w.mail.Now().Add(in) }
+		for _, at := range []time.Time{later(time.Minute), later(72 * time.Hour)} {
+			id := w.mail.Send(w.draft("later"), SendOptions{At: at})
+			want := "Goes to Grace at " + at.Format("15:04")
+			if at.Sub(later(0)) > time.Hour {
+				want = "Goes to Grace on " + at.Format("Mon 2 Jan 15:04")
+			}
+			w.until("accepted", func() bool { return w.entry(id).State == EntryAccepted })
+			w.until(want, func() bool { return w.hasNotice(want) })
+		}
+	})
+}
+
 func TestSendStoppedBeforeAnAttemptIsFree(t *testing.T) {
 	inWorld(t, "GET /threads: stall:1h, ...", func(w *world) {
 		id := w.mail.Send(w.draft("free"), SendOptions{Undo: 10 * time.Second})

@@ -181,3 +181,12 @@ func shortTime(t, now time.Time) string {
 	}
 	return t.Format("Mon 2 Jan 15:04")
 }
+
+// atTime is an instant in a sentence: "at 18:00", "on Fri 4 Dec 09:00".
+func atTime(t, now time.Time) string {
+	s := shortTime(t, now)
+	if len(s) == len("15:04") {
+		return "at " + s
+	}
+	return "on " + s
+}

@@ -155,7 +155,7 @@ func (o *outbox) do(a keymap.Action, e state.Entry, f *Frame) bool {
 			f.Flash(name + " cannot be dropped now: " + notFree(e))
 			break
 		}
-		if e.State == state.EntrySent || e.State == state.EntryCancelled {
+		if offTheList(e) {
 			f.Mail.Drop(e.ID)
 			break
 		}
@@ -165,6 +165,10 @@ func (o *outbox) do(a keymap.Action, e state.Entry, f *Frame) bool {
 			return nil
 		}))
 	case keymap.Edit, keymap.Open:
+		if e.Ask == state.AskSendAgain {
+			f.Flash(name + " was handed over: send it again, or take it off this list")
+			break
+		}
 		if e.Ask == state.AskEditAsNew {
 			o.askAsNew(e, f)
 			break
@@ -202,6 +206,11 @@ func (o *outbox) do(a keymap.Action, e state.Entry, f *Frame) bool {
 		f.Mail.TakeBack(e.ID)
 	}
 	return true
+}
+
+// offTheList reports that dropping the entry loses nothing.
+func offTheList(e state.Entry) bool {
+	return e.State == state.EntrySent || e.State == state.EntryCancelled || e.Ask == state.AskSendAgain
 }
 
 // settled reports that nothing more happens to the entry by itself.
@@ -277,6 +286,8 @@ func entryWords(e state.Entry, now time.Time) string {
 		return "asks: its time has passed"
 	case state.AskEditAsNew:
 		return "asks: edit as new?"
+	case state.AskSendAgain:
+		return "asks: send again?"
 	}
 	switch e.State {
 	case state.EntrySaving:
@@ -298,10 +309,16 @@ func entryWords(e state.Entry, now time.Time) string {
 		case e.Until.After(now):
 			return "goes in " + seconds(e.Until.Sub(now))
 		}
+		if e.Why != "" {
+			return "the server tries again"
+		}
 		return "being delivered"
 	case state.EntrySent:
 		if e.TestMode {
 			return "kept in test mode"
+		}
+		if e.Why != "" {
+			return "sent, not to all"
 		}
 		if !e.SettledAt.IsZero() {
 			return "sent " + ago(e.SettledAt, now)
@@ -345,6 +362,8 @@ func entryStory(e state.Entry, now time.Time) string {
 		return "It was to go " + when.Format(e.ScheduledAt, now) + " and nothing was tried. Shall it go now, or at another time?"
 	case state.AskEditAsNew:
 		return "The server was asked and does not show it. It may still have been sent: edited as a new message, two may arrive."
+	case state.AskSendAgain:
+		return "It was handed over, and it is not known whether it arrived" + because + ". Sent again, it may arrive twice. Shall it be sent again?"
 	}
 	switch e.State {
 	case state.EntrySaving:
@@ -363,13 +382,18 @@ func entryStory(e state.Entry, now time.Time) string {
 		case e.Until.After(now):
 			return "The server has it and sends it in " + seconds(e.Until.Sub(now)) + "; until then it can be taken back."
 		}
+		if why != "" {
+			return "The server has it and could not deliver it yet" + because + ". It tries again by itself."
+		}
 		return "The server has it and is delivering it."
 	case state.EntrySent:
 		switch {
 		case e.TestMode:
-			return "It was kept as sent in test mode: it did not leave this machine. See doctor."
+			return "It was kept as sent in test mode: it did not leave this machine (`teapost doctor` says why)."
 		case e.Replayed:
 			return "It was sent. It had already arrived, so nothing went twice."
+		case why != "":
+			return "It was sent, but not to everybody" + because + "."
 		}
 		return "It was sent."
 	case state.EntryWaiting:
@@ -403,7 +427,7 @@ func (o *outbox) choices(e state.Entry, f *Frame) string {
 	}
 	if e.CanSend {
 		switch e.Ask {
-		case state.AskTryAgain:
+		case state.AskTryAgain, state.AskSendAgain:
 			add(keymap.SendNow, "sends it again")
 		default:
 			add(keymap.SendNow, "sends it now")
@@ -416,6 +440,7 @@ func (o *outbox) choices(e state.Entry, f *Frame) string {
 		add(keymap.EditAsNew, "edits it as a new message")
 	case e.CanEdit:
 		add(keymap.Edit, "edits it")
+	case e.Ask == state.AskSendAgain:
 	case e.State == state.EntryUnknown || e.State == state.EntryWaiting:
 		add(keymap.Edit, "edits it, once it is known")
 		add(keymap.EditAsNew, "edits it as a new message")
@@ -424,7 +449,7 @@ func (o *outbox) choices(e state.Entry, f *Frame) string {
 		add(keymap.Hold, "holds it")
 	}
 	if e.CanDrop {
-		if e.State == state.EntrySent || e.State == state.EntryCancelled {
+		if offTheList(e) {
 			add(keymap.Drop, "takes it off this list")
 		} else {
 			add(keymap.Drop, "drops it")
