@@ -279,34 +279,26 @@ func knownType(t string) bool {
 func errorFromAnswer(status int, header http.Header, body []byte) *Error {
 	e := &Error{Status: status, Type: typeOfStatus(status), body: body}
 	var envelope struct {
-		Error json.RawMessage `json:"error"`
+		Error struct {
+			Type      string       `json:"type"`
+			Code      string       `json:"code"`
+			Message   string       `json:"message"`
+			Param     string       `json:"param"`
+			DocURL    string       `json:"docUrl"`
+			RequestID string       `json:"requestId"`
+			Fields    []FieldError `json:"fields"`
+		} `json:"error"`
 	}
-	var parts map[string]json.RawMessage
-	if json.Unmarshal(body, &envelope) == nil {
-		_ = json.Unmarshal(envelope.Error, &parts) // anything but an object leaves parts empty
+	// The error is of no interest: Unmarshal passes over a part of a wrong type and goes on.
+	_ = json.Unmarshal(body, &envelope)
+	said := envelope.Error
+	if knownType(said.Type) {
+		e.Type = said.Type
 	}
-	text := func(key string) string {
-		var s string
-		if json.Unmarshal(parts[key], &s) != nil {
-			return ""
-		}
-		return s
-	}
-	if t := text("type"); knownType(t) {
-		e.Type = t
-	}
-	e.Code = text("code")
-	e.Message = text("message")
-	e.Param = text("param")
-	e.DocURL = text("docUrl")
-	e.RequestID = text("requestId")
-	var fields []json.RawMessage
-	if json.Unmarshal(parts["fields"], &fields) == nil {
-		for _, raw := range fields {
-			var f FieldError
-			if json.Unmarshal(raw, &f) == nil && (f.Key != "" || f.Error != "") {
-				e.Fields = append(e.Fields, f)
-			}
+	e.Code, e.Message, e.Param, e.DocURL, e.RequestID = said.Code, said.Message, said.Param, said.DocURL, said.RequestID
+	for _, f := range said.Fields {
+		if f.Key != "" || f.Error != "" {
+			e.Fields = append(e.Fields, f)
 		}
 	}
 	if e.Code == "" {
