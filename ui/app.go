@@ -543,7 +543,9 @@ func (a *app) act(action keymap.Action, key string) tea.Cmd {
 			a.quitting = false
 			return nil
 		}
-		if stoppable(a.newsInput()) && a.o.Mail.StopForeground() {
+		// Only the key that the line of news names: another one that goes back, such as q, does just that.
+		in := a.newsInput()
+		if (key == "" || key == in.Key(keymap.Back)) && stoppable(in) && a.o.Mail.StopForeground() {
 			return nil
 		}
 	}
