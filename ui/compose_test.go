@@ -500,6 +500,17 @@ func TestEditorEnvironmentHasNoCredential(t *testing.T) {
 	}
 }
 
+// A program that finds a pipe where its terminal should be warns, or draws nothing.
+func TestEditorWritesToTheTerminal(t *testing.T) {
+	cmd := editorCommand([]string{"vim", "-n"}, "/tmp/draft.txt")
+	if cmd.Stdout != os.Stdout {
+		t.Errorf("standard output is %T", cmd.Stdout)
+	}
+	if want := []string{"vim", "-n", "/tmp/draft.txt"}; !slices.Equal(cmd.Args, want) {
+		t.Errorf("runs %q, want %q", cmd.Args, want)
+	}
+}
+
 func TestComposeMouse(t *testing.T) {
 	s := openCompose(t, newDesk(), replyDraft())
 	s.frame()

@@ -54,11 +54,8 @@ func (c *compose) editor(msg tea.Msg, f *Frame) tea.Cmd {
 			f.Warn("The editor was not opened: " + plainError(msg.err))
 			return nil
 		}
-		argv := append(append([]string(nil), f.Options.Editor...), msg.path)
-		cmd := exec.Command(argv[0], argv[1:]...)
-		cmd.Env = editorEnv(os.Environ())
 		id := c.draft.ID
-		return tea.ExecProcess(cmd, func(err error) tea.Msg { return editorDoneMsg{id, err} })
+		return tea.ExecProcess(editorCommand(f.Options.Editor, msg.path), func(err error) tea.Msg { return editorDoneMsg{id, err} })
 	case editorDoneMsg:
 		if msg.draft != c.draft.ID {
 			return nil
@@ -84,6 +81,16 @@ func (c *compose) editor(msg tea.Msg, f *Frame) tea.Cmd {
 		c.sync(f)
 	}
 	return nil
+}
+
+// editorCommand is the editor at work on a file. It writes to the terminal itself: through the writer that the screen
+// is drawn with it would find a pipe.
+func editorCommand(editor []string, path string) *exec.Cmd {
+	argv := append(append([]string(nil), editor...), path)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = editorEnv(os.Environ())
+	cmd.Stdout = os.Stdout
+	return cmd
 }
 
 // editorEnv is the environment without what is ours alone: a credential is none of the editor's business.
