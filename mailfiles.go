@@ -66,6 +66,9 @@ func importMail(cmd *cobra.Command, flags config.Flags, paths []string, folder s
 		}
 	}
 	cfg, s, closeAll, err := openData(cmd.Context(), flags, false)
+	if errors.Is(err, context.Canceled) {
+		return errors.New("stopped: nothing was read")
+	}
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ type importer struct {
 	stop  context.CancelCauseFunc
 	opts  ImportOptions
 
+	lookup  *sql.Stmt // see known
 	before  int64 // the highest message id before the import, or before the one of these that was interrupted
 	batch   *importedBatch
 	queue   chan *importedBatch
@@ -87,6 +88,11 @@ func (s *Server) newImporter(ctx context.Context, opts ImportOptions) (*importer
 	if err != nil {
 		return nil, err
 	}
+	im.lookup, err = s.reader.PrepareContext(ctx, `SELECT hash FROM messages WHERE hash IN (?1, ?2)
+		UNION ALL SELECT hash FROM imported_drafts WHERE ?3 AND hash = ?1 LIMIT 1`)
+	if err != nil {
+		return nil, err
+	}
 	im.ctx, im.stop = context.WithCancelCause(ctx)
 	ready := make(chan *importedBatch)
 	im.running.Go(func() error {
@@ -124,6 +130,7 @@ func (im *importer) finish(err error) error {
 	}
 	close(im.queue)
 	_ = im.running.Wait() // they report through stop
+	err = errors.Join(err, im.lookup.Close())
 	if im.ctx.Err() != nil {
 		err = context.Cause(im.ctx)
 	}
@@ -322,8 +329,7 @@ func (im *importer) known(item *importItem) (bool, error) {
 		old = item.oldHash[:]
 	}
 	var hash []byte
-	err := im.s.reader.QueryRowContext(im.ctx, `SELECT hash FROM messages WHERE hash IN (?1, ?2)
-		UNION ALL SELECT hash FROM imported_drafts WHERE ?3 AND hash = ?1 LIMIT 1`, item.hash[:], old, item.o.draft).Scan(&hash)
+	err := im.lookup.QueryRowContext(context.WithoutCancel(im.ctx), item.hash[:], old, item.o.draft).Scan(&hash)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// command runs the program inside the test with homes of its own.
+func command(t *testing.T, ctx context.Context, given ...string) (out, errOut string, code int) {
+	t.Helper()
+	cmd := rootCommand()
+	var o, e bytes.Buffer
+	cmd.SetOut(&o)
+	cmd.SetErr(&e)
+	cmd.SetArgs(given)
+	err := cmd.ExecuteContext(ctx)
+	if err != nil {
+		e.WriteString(explain(err))
+	}
+	return o.String(), e.String(), exitCode(err)
+}
+
+func ownHomes(t *testing.T) {
+	t.Helper()
+	for _, kind := range []string{"CONFIG", "DATA", "STATE", "CACHE"} {
+		t.Setenv("XDG_"+kind+"_HOME", t.TempDir())
+	}
+	for _, name := range []string{"OPENEMAIL_API_KEY", "OPENEMAIL_ACCESS_TOKEN", "OPENEMAIL_BASE_URL"} {
+		t.Setenv(name, "")
+	}
+}
+
+func TestImportExportBackup(t *testing.T) {
+	ownHomes(t)
+	ctx := context.Background()
+	dir := t.TempDir()
+	box := filepath.Join(dir, "old.mbox")
+	mail := "From a@example.com Tue Mar  3 09:30:00 2026\nFrom: a@example.com\nSubject: hello\x1b[31m\n\nbody\n\n"
+	if err := os.WriteFile(box, []byte(mail+"From a@example.com Tue Mar  3 09:30:00 2026\n\n\n\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data, second := filepath.Join(dir, "data"), filepath.Join(dir, "second")
+	out := filepath.Join(dir, "all.mbox")
+	for _, step := range []struct {
+		given    []string
+		code     int
+		out, err string
+	}{
+		{[]string{"export", "--data", data, out}, 1, "", "there is no mailbox in"},
+		{[]string{"backup", "--data", data, out}, 1, "", "there is no mailbox in"},
+		{[]string{"import", "--data", data, filepath.Join(dir, "nothing")}, 2, "", "nothing cannot be read"},
+		{[]string{"import", "--data", data, box}, 0, "1 messages imported, 0 were there already, 1 could not be read.", "old.mbox, byte 91: the message is empty"},
+		{[]string{"import", "--data", data, box}, 0, "0 messages imported, 1 were there already", ""},
+		{[]string{"export", "--data", data, out}, 0, "", "1 messages and 0 drafts"},
+		{[]string{"export", "--data", data, out}, 2, "", "is there already and is not overwritten"},
+		{[]string{"export", "--data", data, filepath.Join(dir, "no", "folder")}, 2, "", "there is no folder"},
+		{[]string{"export", "--data", data, "-"}, 0, "Subject: hello", "standard output"},
+		{[]string{"import", "--data", second, out}, 0, "1 messages imported, 0 were there already, 0 could", ""},
+		{[]string{"backup", "--data", data, filepath.Join(dir, "copy.db")}, 0, "The mailbox is copied to", "To go back to it"},
+		{[]string{"backup", "--data", data, filepath.Join(dir, "copy.db")}, 2, "", "is there already"},
+		{[]string{"doctor", "--rebuild", "--data", data}, 0, "The search index is new: 1 messages.", ""},
+	} {
+		o, e, code := command(t, ctx, step.given...)
+		if code != step.code || !strings.Contains(o, step.out) || !strings.Contains(e, step.err) {
+			t.Errorf("%v: code %d, want %d\nout %s\nerr %s", step.given, code, step.code, o, e)
+		}
+	}
+	stopped, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, e, code := command(t, stopped, "import", "--data", data, box); code != 1 || !strings.HasPrefix(e, "stopped: ") {
+		t.Errorf("stopped: %d %s", code, e)
+	}
+}
