@@ -258,6 +258,9 @@ func extraHeaders(h http.Header) (http.Header, error) {
 			return nil, argErr("the header name %q is not valid", name)
 		}
 		canonical := textproto.CanonicalMIMEHeaderKey(name)
+		if canonical == "X-Idempotency-Key" {
+			return nil, argErr("the header %s would let net/http repeat requests by itself: use WithIdempotencyKey", canonical)
+		}
 		for _, v := range values {
 			v = strings.TrimSpace(v)
 			if strings.ContainsFunc(v, unicode.IsControl) || !httpguts.ValidHeaderFieldValue(v) {

@@ -29,19 +29,46 @@ var (
 func newTransport(base baseURL) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
+	dialer := net.Dialer{KeepAlive: 15 * time.Second}
+	dial := func(ctx context.Context, network, addr string) (net.Conn, error) {
+		ctx, cancel := whileAttempted(ctx)
+		defer cancel()
+		return dialer.DialContext(ctx, network, addr)
+	}
 	t := &http.Transport{
-		DialContext:            (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext,
+		DialContext:            dial,
 		Protocols:              &protocols,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		MaxIdleConns:           16,
-		MaxIdleConnsPerHost:    8,
+		TLSHandshakeTimeout:    time.Minute, // behind a proxy, where DialTLSContext is not asked
+		MaxIdleConns:           2 * defaultSlots,
+		MaxIdleConnsPerHost:    2 * defaultSlots, // as many as Async uses at once, or each call would connect anew
 		IdleConnTimeout:        30 * time.Second,
 		MaxResponseHeaderBytes: 1 << 20,
+	}
+	t.DialTLSContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		ctx, cancel := whileAttempted(ctx)
+		defer cancel()
+		d := tls.Dialer{NetDialer: &dialer, Config: t.TLSClientConfig}
+		return d.DialContext(ctx, network, addr)
 	}
 	if !base.local {
 		t.Proxy = proxyFromEnvironment
 	}
 	return t
+}
+
+type attemptKey struct{}
+
+// whileAttempted ends ctx with the attempt that a connection is made for. Without it
+// net/http would go on connecting behind a call that was cancelled or took too long, to a
+// server that never answers a handshake for ever.
+func whileAttempted(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	if try, ok := ctx.Value(attemptKey{}).(context.Context); ok {
+		stop := context.AfterFunc(try, cancel)
+		return ctx, func() { stop(); cancel() }
+	}
+	return ctx, cancel
 }
 
 // proxyFromEnvironment hides net/http's error, which repeats the address with its password.
@@ -123,7 +150,7 @@ func (c *core) attempt(ctx context.Context, p *prepared, progress func(n, total 
 	}
 	defer cancel()
 
-	req := p.request(try)
+	req := p.request(context.WithValue(try, attemptKey{}, try))
 	if p.upload != nil {
 		body, seekErr := p.upload.begin(progress)
 		if seekErr != nil {
