@@ -70,7 +70,7 @@ func (l *Label) UnmarshalJSON(b []byte) error {
 type PeopleListParams struct {
 	Q       string
 	Email   string
-	Sort    string // recent, name, threads
+	Sort    PeopleSort // empty: the server's order
 	Blocked *bool
 	Limit   int // 0: the server's default of 25; at most 100
 	Cursor  string
@@ -80,7 +80,7 @@ func (p PeopleListParams) query() query {
 	var q query
 	q.text("q", p.Q)
 	q.text("email", p.Email)
-	q.text("sort", p.Sort)
+	q.text("sort", string(p.Sort))
 	q.flag("blocked", p.Blocked)
 	q.number("limit", p.Limit)
 	q.text("cursor", p.Cursor)
@@ -89,24 +89,24 @@ func (p PeopleListParams) query() query {
 
 // KnownPerson is somebody one has written with or saved.
 type KnownPerson struct {
-	Email        string       `json:"email"`
-	DisplayEmail string       `json:"displayEmail"`
-	Name         string       `json:"name"`
-	Saved        bool         `json:"saved"`
-	Source       string       `json:"source"`
-	Notes        string       `json:"notes"`
-	PhotoURL     string       `json:"photoUrl"`
-	Threads      *int         `json:"threads"` // nil: not known
-	LastAt       *time.Time   `json:"lastAt"`
-	CreatedAt    *time.Time   `json:"createdAt"`
-	UpdatedAt    *time.Time   `json:"updatedAt"`
-	BlockedBy    *ContactRule `json:"blockedBy"`
+	Email        string        `json:"email"`
+	DisplayEmail string        `json:"displayEmail"`
+	Name         string        `json:"name"`
+	Saved        bool          `json:"saved"`
+	Source       ContactSource `json:"source"`
+	Notes        string        `json:"notes"`
+	PhotoURL     string        `json:"photoUrl"`
+	Threads      *int          `json:"threads"` // nil: not known
+	LastAt       *time.Time    `json:"lastAt"`
+	CreatedAt    *time.Time    `json:"createdAt"`
+	UpdatedAt    *time.Time    `json:"updatedAt"`
+	BlockedBy    *ContactRule  `json:"blockedBy"`
 }
 
 // ContactRule is the entry of a block list that keeps somebody out.
 type ContactRule struct {
-	Rule string `json:"rule"`
-	List string `json:"list"` // blockedSenders, blockedDomains
+	Rule string           `json:"rule"`
+	List ContactBlockList `json:"list"`
 }
 
 // UnmarshalJSON reads the wire form.
@@ -196,9 +196,9 @@ type Key struct {
 	ID               string     `json:"id"`     // empty for a token
 	ClientID         string     `json:"clientId"`
 	Mode             Mode       `json:"mode"`
-	Scopes           []string   `json:"scopes"`
+	Scopes           []APIScope `json:"scopes"`
 	RoleID           string     `json:"roleId"`
-	GrantedScopes    []string   `json:"grantedScopes"`
+	GrantedScopes    []APIScope `json:"grantedScopes"`
 	WorkspaceID      string     `json:"workspaceId"`
 	AddressAllowlist []string   `json:"addressAllowlist"` // nil: every address
 	DomainAllowlist  []string   `json:"domainAllowlist"`  // nil: every domain
@@ -221,13 +221,13 @@ func (k *Key) UnmarshalJSON(b []byte) error {
 
 // Pong is the answer of Ping.
 type Pong struct {
-	OK            bool     `json:"ok"`
-	Kind          string   `json:"kind"`  // apiKey, oauth
-	KeyID         string   `json:"keyId"` // empty for a token
-	ClientID      string   `json:"clientId"`
-	Mode          Mode     `json:"mode"`
-	Scopes        []string `json:"scopes"`
-	RoleID        string   `json:"roleId"`
-	GrantedScopes []string `json:"grantedScopes"`
-	WorkspaceID   string   `json:"workspaceId"`
+	OK            bool       `json:"ok"`
+	Kind          string     `json:"kind"`  // apiKey, oauth
+	KeyID         string     `json:"keyId"` // empty for a token
+	ClientID      string     `json:"clientId"`
+	Mode          Mode       `json:"mode"`
+	Scopes        []APIScope `json:"scopes"`
+	RoleID        string     `json:"roleId"`
+	GrantedScopes []APIScope `json:"grantedScopes"`
+	WorkspaceID   string     `json:"workspaceId"`
 }

@@ -423,6 +423,7 @@ type Request struct {
 	ContentType string // empty: application/json, and Body is then a JSON object
 	Accept      string // empty: application/json
 	Repeat      bool   // a failed attempt may be repeated; a GET always may
+	Auth        Auth   // which credential it takes; empty: an API key or an access token
 	Bytes       bool   // the answer need not be JSON
 }
 
@@ -459,7 +460,7 @@ func (c *Client) Do(ctx context.Context, r Request, options ...CallOption) (*Raw
 		class = ClassRepeat
 	}
 	rq := call{
-		op:          Operation{Name: r.Op, Method: r.Method, Path: r.Path, Class: class},
+		op:          Operation{Name: r.Op, Method: r.Method, Path: r.Path, Class: class, Auth: r.Auth},
 		path:        r.Path,
 		body:        r.Body,
 		contentType: r.ContentType,
@@ -498,6 +499,8 @@ func checkRequest(r Request) error {
 		return argErr("a path holds no ? and no #: the query has a field of its own")
 	case hasBody && (r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodDelete):
 		return argErr("a %s carries no body", r.Method)
+	case r.Auth != AuthCredential && r.Auth != AuthInbox && r.Auth != AuthNone:
+		return argErr("there is no credential %q", r.Auth)
 	case !httpguts.ValidHeaderFieldValue(r.ContentType) || !httpguts.ValidHeaderFieldValue(r.Accept):
 		return argErr("the content type holds a control character")
 	}

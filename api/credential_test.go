@@ -143,3 +143,20 @@ func TestTokenFuncOncePerCall(t *testing.T) {
 		}
 	})
 }
+
+// TestRawCredentials: a raw call says itself which credential it takes.
+func TestRawCredentials(t *testing.T) {
+	rec := &recorder{next: answering(200, `{}`)}
+	c := testClient(t, rec, func(o *Options) { o.InboxToken = "inbox" })
+	for auth, want := range map[Auth]string{AuthCredential: "Bearer " + testKey, AuthInbox: "Bearer inbox", AuthNone: ""} {
+		if _, err := c.Do(t.Context(), Request{Path: "/x", Auth: auth}); err != nil {
+			t.Fatal(err)
+		}
+		if sent := rec.all(); sent[len(sent)-1].header.Get("Authorization") != want {
+			t.Errorf("%q: %v", auth, sent[len(sent)-1].header)
+		}
+	}
+	if _, err := c.Do(t.Context(), Request{Path: "/x", Auth: "both"}); !errors.Is(err, ErrArgument) {
+		t.Error(err)
+	}
+}

@@ -70,7 +70,9 @@ func (p DraftListParams) query() query {
 	return q
 }
 
-// Update changes a draft; ForwardOf is not sent. It is tried once.
+// Update changes a draft; ForwardOf is not sent. Go on with the id of the answer.
+//
+// Operation drafts.update: PATCH /drafts/:id. Once: there is no second attempt.
 func (s DraftsService) Update(ctx context.Context, id string, in DraftInput, options ...CallOption) (*SavedDraft, error) {
 	in.ForwardOf = Opt[string]{}
 	return fetch[SavedDraft](ctx, s.core, "drafts.update", []string{id}, query{}, in, options)

@@ -40,28 +40,28 @@ const (
 
 // EmailSend is a message to send. EncodeBody gives the bytes that Send would send.
 type EmailSend struct {
-	From                  Address           `json:"from"`
-	To                    []Address         `json:"to"`
-	Cc                    []Address         `json:"cc,omitempty"`
-	Bcc                   []Address         `json:"bcc,omitempty"`
-	ReplyTo               *Address          `json:"replyTo,omitempty"`
-	Subject               string            `json:"subject,omitempty"`
-	HTML                  string            `json:"html,omitempty"`
-	Text                  string            `json:"text,omitempty"`
-	Headers               map[string]string `json:"headers,omitempty"`
-	Attachments           []SendAttachment  `json:"attachments,omitempty"`
-	AttachmentDelivery    string            `json:"attachmentDelivery,omitempty"` // mime, link, auto
-	ThreadID              string            `json:"threadId,omitempty"`           // makes it a reply
-	DraftID               string            `json:"draftId,omitempty"`
-	Template              *SendTemplate     `json:"template,omitempty"`
-	ScheduledAt           Instant           `json:"scheduledAt,omitzero"`
-	FollowUpAt            Instant           `json:"followUpAt,omitzero"`
-	CancellableForSeconds int               `json:"cancellableForSeconds,omitempty"`
-	Tracking              *SendTracking     `json:"tracking,omitempty"`
-	Signature             *bool             `json:"signature,omitempty"`
-	Tags                  map[string]string `json:"tags,omitempty"`
-	Translate             *SendTranslate    `json:"translate,omitempty"`
-	Stream                string            `json:"stream,omitempty"` // transactional, broadcast
+	From                  Address                `json:"from"`
+	To                    []Address              `json:"to"`
+	Cc                    []Address              `json:"cc,omitempty"`
+	Bcc                   []Address              `json:"bcc,omitempty"`
+	ReplyTo               *Address               `json:"replyTo,omitempty"`
+	Subject               string                 `json:"subject,omitempty"`
+	HTML                  string                 `json:"html,omitempty"`
+	Text                  string                 `json:"text,omitempty"`
+	Headers               map[string]string      `json:"headers,omitempty"`
+	Attachments           []SendAttachment       `json:"attachments,omitempty"`
+	AttachmentDelivery    AttachmentDeliveryMode `json:"attachmentDelivery,omitempty"`
+	ThreadID              string                 `json:"threadId,omitempty"` // makes it a reply
+	DraftID               string                 `json:"draftId,omitempty"`
+	Template              *SendTemplate          `json:"template,omitempty"`
+	ScheduledAt           Instant                `json:"scheduledAt,omitzero"`
+	FollowUpAt            Instant                `json:"followUpAt,omitzero"`
+	CancellableForSeconds int                    `json:"cancellableForSeconds,omitempty"`
+	Tracking              *SendTracking          `json:"tracking,omitempty"`
+	Signature             *bool                  `json:"signature,omitempty"`
+	Tags                  map[string]string      `json:"tags,omitempty"`
+	Translate             *SendTranslate         `json:"translate,omitempty"`
+	Stream                SendStream             `json:"stream,omitempty"`
 }
 
 // MarshalJSON writes the body; to is always an array.
@@ -125,7 +125,7 @@ type Email struct {
 	Subject          string            `json:"subject"`
 	MessageID        string            `json:"messageId"`
 	ThreadID         string            `json:"threadId"`
-	Transport        string            `json:"transport"`
+	Transport        EmailTransport    `json:"transport"`
 	Attempts         int               `json:"attempts"`
 	LastError        string            `json:"lastError"`
 	ScheduledAt      *time.Time        `json:"scheduledAt"`
@@ -133,8 +133,8 @@ type Email struct {
 	SentAt           *time.Time        `json:"sentAt"`
 	Tags             map[string]string `json:"tags"`
 	BroadcastID      string            `json:"broadcastId"`
-	Source           string            `json:"source"`
-	Stream           string            `json:"stream"`
+	Source           EmailSource       `json:"source"`
+	Stream           SendStream        `json:"stream"`
 	CreatedAt        time.Time         `json:"createdAt"`
 	Recipients       []EmailRecipient  `json:"recipients"` // empty in lists of some servers
 	// Tracking has the counts alone filled in by some calls; nil: not tracked.
@@ -164,7 +164,7 @@ func (e *Email) UnmarshalJSON(b []byte) error {
 type EmailRecipient struct {
 	Email       string          `json:"email"`
 	Name        string          `json:"name"`
-	Kind        string          `json:"kind"` // to, cc, bcc
+	Kind        RecipientKind   `json:"kind"` // to, cc, bcc
 	Status      RecipientStatus `json:"status"`
 	Error       string          `json:"error"`
 	DeliveredAt *time.Time      `json:"deliveredAt"`
@@ -235,12 +235,14 @@ func (p EmailListParams) query() query {
 // Send sends a message. All attempts carry one idempotency key, made for this call
 // unless WithIdempotencyKey gives one. When the answer is a success without a body,
 // the email returned has no ID.
+//
+// Operation emails.send: POST /emails. A send: a failed attempt is repeated under the same idempotency key.
 func (s EmailsService) Send(ctx context.Context, e EmailSend, options ...CallOption) (*SentEmail, error) {
 	return s.send(ctx, e, options)
 }
 
 // SendBytes sends a body exactly as it is: a JSON object that EncodeBody made, now or
-// before a restart.
+// before a restart. It is emails.send like Send.
 func (s EmailsService) SendBytes(ctx context.Context, body []byte, options ...CallOption) (*SentEmail, error) {
 	if body == nil {
 		body = []byte{}

@@ -6186,7 +6186,7 @@ const (
 	LoginLogoDark  LoginLogo = "dark"
 )
 
-// MailAppCalDAVServer is a mail app cal DAV server. It is shape MailAppCalDavServer, in MailAppSettings.
+// MailAppCalDAVServer is a mail app CalDAV server. It is shape MailAppCalDavServer, in MailAppSettings.
 type MailAppCalDAVServer struct {
 	URL          string          `json:"url"` // the URL
 	PrincipalURL string          `json:"principalUrl"`

@@ -13,12 +13,12 @@ type ThreadListParams struct {
 	Folder       string
 	Query        string // the server's search operators
 	LabelIDs     []string
-	Sort         string // newest, oldest, sender, subject
+	Sort         ThreadSort // empty: the server's order
 	DateFrom     time.Time
 	DateTo       time.Time
 	FromContacts *bool
-	Semantic     *bool  // order by meaning; ignores Sort
-	Category     string // primary, promotions, updates, social, forums
+	Semantic     *bool // order by meaning; ignores Sort
+	Category     InboxCategory
 	Address      string // threads delivered to one address
 	Limit        int    // 0: the server's default of 25; at most 100
 	PageToken    string
@@ -29,12 +29,12 @@ func (p ThreadListParams) query() query {
 	q.text("folder", p.Folder)
 	q.text("query", p.Query)
 	q.list("labelIds", p.LabelIDs)
-	q.text("sort", p.Sort)
+	q.text("sort", string(p.Sort))
 	q.instant("dateFrom", p.DateFrom)
 	q.instant("dateTo", p.DateTo)
 	q.flag("fromContacts", p.FromContacts)
 	q.flag("semantic", p.Semantic)
-	q.text("category", p.Category)
+	q.text("category", string(p.Category))
 	q.text("address", p.Address)
 	q.number("limit", p.Limit)
 	q.text("pageToken", p.PageToken)
@@ -164,7 +164,7 @@ type LabelCount struct {
 
 // CategoryCount counts the threads of a category.
 type CategoryCount struct {
-	Category string `json:"category"`
-	Count    int    `json:"count"`
-	Unread   int    `json:"unread"`
+	Category InboxCategory `json:"category"`
+	Count    int           `json:"count"`
+	Unread   int           `json:"unread"`
 }

@@ -20,7 +20,7 @@ func phrase(name string) string {
 func spaced(name string) string {
 	best := make([]string, 0, len(initialisms))
 	for _, v := range initialisms {
-		if len(v) > 1 && strings.ToUpper(v[:2]) == v[:2] {
+		if strings.ToLower(v[1:]) != v[1:] {
 			best = append(best, v)
 		}
 	}
