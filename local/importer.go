@@ -29,7 +29,7 @@ type importer struct {
 	opts  ImportOptions
 
 	lookup  *sql.Stmt // see known
-	before  int64 // the highest message id before the import, or before the one of these that was interrupted
+	before  int64     // the highest message id before the import, or before the one of these that was interrupted
 	batch   *importedBatch
 	queue   chan *importedBatch
 	running errgroup.Group

@@ -67,21 +67,6 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-func TestNewerFile(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir, newClock())
-	if _, err := s.writer.ExecContext(context.Background(), "PRAGMA user_version = 99"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	var newer *NewerError
-	if _, err := Open(context.Background(), Options{Dir: dir}); !errors.As(err, &newer) || newer.Have != 99 {
-		t.Errorf("error %v", err)
-	}
-}
-
 func TestFullDisk(t *testing.T) {
 	s := open(t, t.TempDir(), newClock())
 	c := direct(t, s)
