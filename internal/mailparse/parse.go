@@ -192,6 +192,8 @@ func (c *collector) text(p *part) (uuName string, err error) {
 		if n, _, found := cutUU(p.data); found && start >= 0 {
 			uuName, data = n, p.data[:start]
 		}
+	} else if p.ctype.value == "text/plain" {
+		data = c.attachUU(p, data)
 	}
 	if len(data) > c.limits.MaxTextBytes {
 		data = data[:c.limits.MaxTextBytes]
