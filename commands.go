@@ -478,7 +478,7 @@ func outboxSend(cmd *cobra.Command, flags config.Flags, given []string) error {
 	return withMail(cmd.Context(), flags, func(m *state.Mail) error {
 		var errs []error
 		for _, e := range m.Outbox() {
-			if e.CanSend || e.State == state.EntrySending || e.State == state.EntryQueued {
+			if e.CanSend && e.Ask != state.AskSendAgain || e.State == state.EntrySending || e.State == state.EntryQueued {
 				m.SendNow(e.ID)
 				errs = append(errs, awaitSend(cmd.Context(), cmd, m, e.ID, e))
 			}

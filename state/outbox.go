@@ -1010,7 +1010,8 @@ func (m *Mail) sendAgain(e *entry) {
 				return
 			}
 			m.saveEntry(e, nil)
-			m.addNotice(Notice{Kind: NoticeFailure, Entry: e.ID, Text: fmt.Sprintf("Not sent again: %s · %s", quoted(e.Subject), reason(f.Err))})
+			// Of no entry, so that it stays when the answer below brings the question back.
+			m.addNotice(Notice{Kind: NoticeFailure, Text: fmt.Sprintf("Not sent again: %s · %s", quoted(e.Subject), reason(f.Err))})
 			if f.Attempts > 0 { // it may have been understood all the same
 				m.followEmail(e)
 			}

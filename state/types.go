@@ -173,6 +173,8 @@ const (
 	AskTryAgain  Ask = "try-again" // first attempt over 24 h ago, or the account changed since: it may have arrived
 	AskOverdue   Ask = "overdue"   // its scheduled time has passed and nothing was tried
 	AskEditAsNew Ask = "edit-new"  // it was looked for and not found: edited as a new message, two may arrive
+	// AskSendAgain: the server handed it over and does not know whether it arrived. Sent again, it may arrive twice.
+	AskSendAgain Ask = "send-again"
 )
 
 // Entry is a message in the outbox.
