@@ -44,9 +44,10 @@ type draftRecord struct {
 	serverAt time.Time // when it goes to the server; zero: nothing to do
 	tries    int
 	call     string
-	asked    bool // the person pressed save
-	mine     bool // edited in this process
-	claiming bool // the write that must be on disk before the save runs
+	asked    bool   // the person pressed save
+	mine     bool   // edited in this process
+	created  uint64 // when the server made it; counts that were asked for before do not hold it
+	claiming bool   // the write that must be on disk before the save runs
 }
 
 // draftIndex is the server's list of drafts.
@@ -434,6 +435,10 @@ func (m *Mail) draftSaved(rec *draftRecord, text string, f api.Final) {
 		rec.Lost, rec.Trying, rec.tries = false, "", 0
 		rec.status.Problem = ""
 		if saved.ID != "" { // always go on with this id: it may differ
+			if rec.Draft.ServerID == "" {
+				rec.created = m.next()
+				m.loadCounts()
+			}
 			rec.Draft.ServerID, rec.Saved = saved.ID, text
 		} else {
 			rec.status.Problem = "the server did not keep it"
@@ -632,14 +637,22 @@ func (m *Mail) Drafts() []DraftRow {
 	return out
 }
 
-func (m *Mail) draftCount() int {
-	n := 0
+// draftCount is how many drafts there are when the server counted counted of them: it knows those that were never listed
+// here, and not yet those that are only here.
+func (m *Mail) draftCount(counted int) int {
+	here, fresh := 0, 0
 	for _, rec := range m.drafts {
-		if !rec.sent && (rec.stored || !rec.known || rec.Draft.ServerID != "") {
-			n++
+		switch {
+		case rec.sent:
+		case rec.Draft.ServerID == "" && rec.known && !rec.stored:
+		default:
+			here++
+			if rec.Draft.ServerID == "" && rec.known || rec.created > m.folders.countsSeq {
+				fresh++
+			}
 		}
 	}
-	return n
+	return max(here, counted+fresh)
 }
 
 func snippet(body string) string {

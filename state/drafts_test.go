@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"codeberg.org/teapost/teapost/api"
 )
 
 // serverDrafts are the drafts that the server has, by id.
@@ -47,6 +49,41 @@ func TestTypedTextIsOnDiskWithinASecond(t *testing.T) {
 		if err := other.Close(ctx); err != nil {
 			t.Error(err)
 		}
+	})
+}
+
+// The sidebar counts a new draft at once and once, wherever it is and whether or not the list was ever opened.
+func TestDraftsAreCounted(t *testing.T) {
+	inWorld(t, "ok", func(w *world) {
+		count := func() int {
+			for _, f := range w.mail.Folders() {
+				if f.Role == RoleDrafts {
+					return f.Count
+				}
+			}
+			return -1
+		}
+		for _, subject := range []string{"elsewhere", "elsewhere too"} {
+			if _, err := w.client("oe_test_look").Drafts.Create(context.Background(), api.DraftInput{Subject: api.Set(subject)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.mail.Refresh()
+		w.until("two drafts", func() bool { return count() == 2 })
+		d := w.draft("mine")
+		w.mail.EditDraft(d)
+		w.until("on the disk", func() bool { return w.mail.DraftStatus(d.ID).State == SaveDisk })
+		for range 600 {
+			if n := count(); n != 3 {
+				t.Fatalf("%d drafts with the one written here, save state %v", n, w.mail.DraftStatus(d.ID).State)
+			}
+			w.pass(100 * time.Millisecond)
+		}
+		if w.mail.DraftStatus(d.ID).State != SaveServer {
+			t.Fatal("the test has not seen it saved")
+		}
+		w.mail.DiscardDraft(d.ID)
+		w.until("two drafts again", func() bool { return count() == 2 })
 	})
 }
 

@@ -178,7 +178,7 @@ func (m *Mail) Folders() []Folder {
 				}
 			}
 		case RoleDrafts:
-			f.Count, f.Unread = max(f.Count, m.draftCount()), 0
+			f.Count, f.Unread = m.draftCount(f.Count), 0
 		case RoleSnoozed:
 			if m.caps["folder:"+f.View.folder()] != "" {
 				f.Count = len(m.ownSnoozes())
@@ -348,6 +348,12 @@ func (m *Mail) loadCounts() {
 			m.forgetSettled()
 			m.cacheValue("counts", m.folders.counts)
 			m.changed()
+			for _, rec := range m.drafts {
+				if rec.created > seq {
+					m.loadCounts() // it may be counted, or not
+					break
+				}
+			}
 		},
 	})
 }
