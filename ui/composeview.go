@@ -96,7 +96,11 @@ func (c *compose) View(f *Frame) string {
 	}
 	field := func(p part, name string, width int, tail string) {
 		on := c.at == p && c.entry == "" && f.Focused
-		add(p, name, fieldView(c.texts[p], t, width, on)+tail)
+		view := fieldView
+		if p == partTo || p == partCc || p == partBcc {
+			view = addressesView
+		}
+		add(p, name, view(c.texts[p], t, width, on)+tail)
 		if c.at == p && c.people.open() {
 			popAt, pop = len(rows), c.people.rows(t, max(min(value-4, 66), 1), f.Now)
 		}

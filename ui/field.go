@@ -34,7 +34,7 @@ func fieldView(e *editor, t *Theme, width int, focused bool) string {
 	if !focused {
 		a, _, _ := fieldPart(s, 0, -1, width)
 		if cells.Width(a) >= width && len(a) > 0 && fieldCells(s) > width {
-			return cells.Fit(a, width-1) + t.Glyphs.Ellipsis
+			return cells.Pad(cells.Truncate(a, width-1, "")+t.Glyphs.Ellipsis, width)
 		}
 		return cells.Pad(a, width)
 	}
@@ -58,6 +58,28 @@ func fieldView(e *editor, t *Theme, width int, focused bool) string {
 	a, m, z := fieldPart(s, start, col, width)
 	used := cells.Width(a) + cells.Width(m) + cells.Width(z)
 	return a + t.Reverse.Render(m) + z + cells.Blank(width-used)
+}
+
+// addressesView is fieldView for a list of addresses: those that have no room are counted.
+func addressesView(e *editor, t *Theme, width int, focused bool) string {
+	s := e.lines[0].text
+	if focused || fieldCells(s) <= width {
+		return fieldView(e, t, width, focused)
+	}
+	var ends []int
+	for _, p := range addressParts(s) {
+		if strings.TrimSpace(s[p[0]:p[1]]) != "" {
+			ends = append(ends, p[1])
+		}
+	}
+	for n := len(ends) - 1; n > 0; n-- {
+		more := "  +" + itoa(len(ends)-n) + " more"
+		if room := width - len(more); fieldCells(s[:ends[n-1]]) <= room {
+			a, _, _ := fieldPart(s[:ends[n-1]], 0, -1, room)
+			return cells.Pad(a+t.Muted.Render(more), width)
+		}
+	}
+	return fieldView(e, t, width, focused)
 }
 
 // fieldCells is the width of a whole line.

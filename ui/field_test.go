@@ -85,6 +85,30 @@ func TestFieldView(t *testing.T) {
 	}
 }
 
+// A list of addresses that has no room says how many are not shown, and no text is cut twice.
+func TestAddressesView(t *testing.T) {
+	th := NewTheme("", ColorsNone, false)
+	four := "Ada <ada@a.example>, Grace <grace@b.example>, lin@c.example, ana@d.example"
+	for _, c := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{four, 80, four},
+		{four, 68, "Ada <ada@a.example>, Grace <grace@b.example>, lin@c.example  +1 more"},
+		{four, 60, "Ada <ada@a.example>, Grace <grace@b.example>  +2 more"},
+		{four + ", ", 60, "Ada <ada@a.example>, Grace <grace@b.example>  +2 more"},
+		{four, 30, "Ada <ada@a.example>  +3 more"},
+		{four, 20, "Ada <ada@a.example>…"},
+		{"somebody@with.a.long.example", 20, "somebody@with.a.lon…"},
+	} {
+		got := sgr.ReplaceAllString(addressesView(newField(c.text), th, c.width, false), "")
+		if cells.Width(got) != c.width || strings.TrimRight(got, " ") != c.want {
+			t.Errorf("in %d cells %q, want %q", c.width, got, c.want)
+		}
+	}
+}
+
 func FuzzAddressField(f *testing.F) {
 	f.Add("Ada <a@b.c>, \"x, y", 3)
 	f.Fuzz(func(t *testing.T, s string, at int) {
