@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -949,7 +950,14 @@ func (r *reader) look(text string, f *Frame) {
 		return
 	}
 	if len(r.hits) == 0 {
-		f.Flash("“" + short(text) + "” is not in the messages that are open")
+		said := "“" + short(text) + "” is not here"
+		if slices.ContainsFunc(r.th.Messages, func(m api.Message) bool { return !r.open[m.ID] }) {
+			said = "“" + short(text) + "” is not in the open messages"
+			if k := firstKey(f.Keys, keymap.InReader, keymap.ExpandAll); k != "" {
+				said += f.Theme.Dot() + k + " opens all"
+			}
+		}
+		f.Flash(said)
 		r.find = ""
 		return
 	}

@@ -43,6 +43,15 @@ func TestReaderOpensWhereTheTextIs(t *testing.T) {
 	s.has("Text 17.", "Text 16.")
 }
 
+// What is looked for in folded messages is not found, and the line says how to open them.
+func TestFindSaysWhatIsFolded(t *testing.T) {
+	s := startTest(t, sampleMail(), 80, 24)
+	s.keys("enter", "ctrl+s", "zebra", "enter")
+	s.has("“zebra” is not in the open messages · O opens all")
+	s.keys("O", "ctrl+s", "zebra", "enter")
+	s.has("“zebra” is not here")
+}
+
 func TestReaderMessages(t *testing.T) {
 	s := startTest(t, sampleMail(), 80, 24)
 	s.keys("enter", "p")
