@@ -133,6 +133,8 @@ func (x *examination) search(ctx context.Context, s *local.Server) {
 	switch err := s.CheckSearch(ctx); {
 	case err == nil:
 		x.fine("search", "the index is whole")
+	case errors.Is(err, local.ErrIndexing):
+		x.note("search", err.Error()+"; it is filled while the mail is open")
 	case errors.Is(err, context.DeadlineExceeded):
 		x.note("search", "the index is too large to be looked through in 20 s")
 	default:

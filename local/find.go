@@ -3,8 +3,12 @@ package local
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
+
+	"modernc.org/sqlite"
 )
 
 // threadQuery is what a thread list asks for.
@@ -69,7 +73,7 @@ func (s *Server) findMatching(ctx context.Context, q *threadQuery, cur cursor, a
 	for window := 0; ; window++ {
 		threads, end, err := s.matching(ctx, q, last, size)
 		if err != nil {
-			return nil, err
+			return nil, searchError(err)
 		}
 		var fresh []int64
 		for _, id := range threads {
@@ -128,6 +132,16 @@ func (s *Server) matching(ctx context.Context, q *threadQuery, after int64, limi
 		threads = append(threads, id)
 	}
 	return threads, end, rows.Err()
+}
+
+// searchError tells a damaged search index from a damaged mailbox.
+func searchError(err error) error {
+	const codeCorruptIndex = 267 // SQLITE_CORRUPT_VTAB
+	var e *sqlite.Error
+	if errors.As(err, &e) && e.Code() == codeCorruptIndex {
+		return &apiError{http.StatusInternalServerError, "search_damaged", "The search index is damaged, the mail is not. `teapost doctor --rebuild` makes the index anew.", ""}
+	}
+	return err
 }
 
 // sortThreads lists those of the threads that are where the query looks.

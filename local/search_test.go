@@ -303,3 +303,28 @@ func TestSearchIndexCanBeRebuilt(t *testing.T) {
 		t.Errorf("after the next start: %v", got)
 	}
 }
+
+func TestDamagedSearchIndex(t *testing.T) {
+	s := open(t, t.TempDir(), newClock())
+	var items []Item
+	for i := range 300 {
+		items = append(items, Item{Raw: mailText(fmt.Sprint(i), "a@example.com", "s", fmt.Sprintf("word%d and more%d", i, i*i))})
+	}
+	if _, err := s.IngestBatch(context.Background(), items); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.writer.ExecContext(context.Background(), "UPDATE mail_search_data SET block = zeroblob(20) WHERE id > 10"); err != nil {
+		t.Fatal(err)
+	}
+	c := direct(t, s)
+	c.refused(500, "search_damaged", "", "GET", "/threads?query=word", nil)
+	if err := s.CheckSearch(context.Background()); err == nil {
+		t.Error("a damaged index passes the check")
+	}
+	if err := s.RebuildSearch(context.Background(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.list("/threads?limit=100&query=word"); len(got) != 100 {
+		t.Errorf("after the rebuild: %d", len(got))
+	}
+}

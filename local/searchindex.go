@@ -194,8 +194,11 @@ func (s *Server) RebuildSearch(ctx context.Context, progress func(done, total in
 	return s.storeError(err)
 }
 
+// ErrIndexing says that the search index is whole but does not hold all messages yet: it is filled while the mail is open.
+var ErrIndexing = errors.New("some messages are not in the search index yet")
+
 // CheckSearch looks for damage of the search index and for messages that are missing in it. The error says what is
-// wrong; RebuildSearch mends it.
+// wrong; RebuildSearch mends it. It is ErrIndexing when nothing is wrong but the index is being filled.
 func (s *Server) CheckSearch(ctx context.Context) error {
 	if _, err := s.writer.ExecContext(ctx, "INSERT INTO mail_search(mail_search) VALUES('integrity-check')"); err != nil {
 		if ctx.Err() != nil {
@@ -212,7 +215,7 @@ func (s *Server) CheckSearch(ctx context.Context) error {
 	case indexed != messages-missing:
 		return fmt.Errorf("the search index holds %d messages of %d", indexed, messages-missing)
 	case missing > 0:
-		return fmt.Errorf("%d messages are not in the search index yet; it is filled while the mail is open", missing)
+		return fmt.Errorf("%w: %d of %d", ErrIndexing, missing, messages)
 	}
 	return nil
 }
