@@ -145,12 +145,12 @@ func (p *PeoplePage) UnmarshalJSON(b []byte) error {
 
 // List returns one page of people, for completing addresses.
 func (s PeopleService) List(ctx context.Context, p PeopleListParams, options ...CallOption) (*PeoplePage, error) {
-	return ContactsService{s.core}.ListPeople(ctx, p, options...)
+	return ContactsService(s).ListPeople(ctx, p, options...)
 }
 
 // All walks every page from p.Cursor on. It stops after the first error.
 func (s PeopleService) All(ctx context.Context, p PeopleListParams, options ...CallOption) iter.Seq2[KnownPerson, error] {
-	return ContactsService{s.core}.AllPeople(ctx, p, options...)
+	return ContactsService(s).AllPeople(ctx, p, options...)
 }
 
 // MailboxAddress is an address of the account.

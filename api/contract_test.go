@@ -109,15 +109,14 @@ var (
 // driven is a call of an operation's method with every argument filled in, or with
 // the least there may be, and what must be on the wire.
 type driven struct {
-	op      Operation
-	method  reflect.Value
-	args    []reflect.Value
-	path    string
-	query   url.Values
-	body    any // decoded JSON; nil: none
-	raw     []byte
-	writer  *bytes.Buffer
-	context reflect.Value
+	op     Operation
+	method reflect.Value
+	args   []reflect.Value
+	path   string
+	query  url.Values
+	body   any // decoded JSON; nil: none
+	raw    []byte
+	writer *bytes.Buffer
 }
 
 // drive prepares a call of an operation.
