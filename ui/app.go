@@ -436,8 +436,8 @@ func (a *app) keys(k tea.KeyMsg) tea.Cmd {
 	}
 	if a.now.Before(a.pasteUntil) {
 		// The rest of a paste whose text held the end mark, or that was cut by a slow line.
-		if k.Type == tea.KeyRunes && a.top().Capturing() {
-			k.Paste = true
+		if (k.Type == tea.KeyRunes || k.Type == tea.KeySpace) && a.top().Capturing() {
+			k.Type, k.Paste = tea.KeyRunes, true
 			return a.update(a.top(), k)
 		}
 		return nil
