@@ -594,8 +594,8 @@ func (m *Mail) fetchThread(id ThreadID, p api.Priority, person bool) {
 	seq := m.next()
 	rec.stale, rec.priority, rec.problem = false, p, ""
 	w := want{
-		op: "threads.get", title: "Loading 1 row", purpose: "rows", priority: p, foreground: person,
-		many: func(n int) string { return fmt.Sprintf("Loading %d rows", n) },
+		op: "threads.get", title: "Loading 1 thread", purpose: "rows", priority: p, foreground: person,
+		many: func(n int) string { return fmt.Sprintf("Loading %d threads", n) },
 		key:  "thread/" + string(id), resources: []string{"thread/" + string(id)},
 		retry: func() { m.fetchThread(id, api.Person, true) },
 		run:   func(ctx context.Context, c *api.Client) (any, error) { return c.Threads.Get(ctx, string(id)) },

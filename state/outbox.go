@@ -109,6 +109,11 @@ func (e *entry) canTakeBack(now time.Time) bool {
 	return false
 }
 
+// stuck reports that the server has the message, could not deliver it and waits before it tries again.
+func (e *entry) stuck(now time.Time) bool {
+	return e.State == EntryAccepted && e.Why != "" && !now.Before(e.CancelUntil) && !now.Before(e.ScheduledAt)
+}
+
 func (m *Mail) entry(id EntryID) *entry {
 	for _, e := range m.outbox {
 		if e.ID == id {
@@ -138,6 +143,8 @@ func (m *Mail) showEntry(e *entry) Entry {
 	switch e.State {
 	case EntryQueued, EntryHeld, EntryWaiting, EntryUnknown:
 		s.CanSend = !e.busy()
+	case EntryAccepted:
+		s.CanSend = e.stuck(now) && !e.busy()
 	}
 	s.CanTakeBack = e.canTakeBack(now)
 	return s
@@ -722,6 +729,9 @@ func (m *Mail) sentNotice(e *entry, status string) {
 		text = "Too late, it was sent: " + quoted(e.Subject)
 	case e.TestMode:
 		text = "Kept as sent in test mode: it did not leave this machine · see teapost doctor"
+		if m.opts.Poke == nil {
+			text = "Kept as sent in test mode: the server does not deliver it · see teapost doctor"
+		}
 	case e.Replayed:
 		text += " (it had already arrived)"
 	case status == string(api.EmailPartial):
@@ -841,9 +851,12 @@ func (m *Mail) sendNow(e *entry) {
 	if e.busy() || e.look != "" {
 		return
 	}
-	if e.Ask == AskSendAgain {
+	if e.Ask == AskSendAgain || e.stuck(m.now()) {
 		m.removeNotices(func(n *notice) bool { return n.Entry == e.ID })
 		e.AgainWanted = true
+		if e.State == EntryAccepted {
+			e.Why = ""
+		}
 		m.saveEntry(e, nil)
 		if m.owner {
 			m.sendAgain(e)

@@ -406,6 +406,21 @@ func TestOverdueAsks(t *testing.T) {
 	})
 }
 
+// Of a server elsewhere nobody says that a message did not leave this machine.
+func TestTestModeSaysWhereTheMessageIs(t *testing.T) {
+	for poke, want := range map[bool]string{true: "did not leave this machine", false: "the server does not deliver it"} {
+		inWorld(t, "ok", func(w *world) {
+			if w.poke != poke {
+				w.close()
+				w.poke = poke
+				w.open()
+			}
+			w.mail.Send(w.draft("a test"), SendOptions{})
+			w.until(want, func() bool { return w.hasNotice(want) })
+		})
+	}
+}
+
 func TestSendLaterSaysWhen(t *testing.T) {
 	inWorld(t, "ok", func(w *world) {
 		later := func(in time.Duration) time.Time { return w.mail.Now().Add(in) }

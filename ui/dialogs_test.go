@@ -457,7 +457,7 @@ func TestOutboxWords(t *testing.T) {
 	if got := entryWords(state.Entry{State: state.EntryCancelled, TakingBack: true}, deskNow); got != "taken back" {
 		t.Errorf("after it was taken back: %q", got)
 	}
-	if got := entryStory(state.Entry{State: state.EntrySent, TestMode: true}, deskNow); !strings.Contains(got, "did not leave this machine") {
+	if got := entryStory(state.Entry{State: state.EntrySent, TestMode: true}, deskNow); !strings.Contains(got, "not delivered") {
 		t.Errorf("test mode: %q", got)
 	}
 }

@@ -389,7 +389,7 @@ func entryStory(e state.Entry, now time.Time) string {
 	case state.EntrySent:
 		switch {
 		case e.TestMode:
-			return "It was kept as sent in test mode: it did not leave this machine (`teapost doctor` says why)."
+			return "It was kept as sent in test mode, and not delivered (`teapost doctor` says why)."
 		case e.Replayed:
 			return "It was sent. It had already arrived, so nothing went twice."
 		case why != "":

@@ -341,7 +341,7 @@ func news(in newsInput, width int) string {
 	case len(items) == 0:
 		var quiet []string
 		if n := in.Status.Outbox; n > 0 {
-			quiet = append(quiet, strconv.Itoa(n)+" in the outbox")
+			quiet = append(quiet, plural(n, "message waits", "messages wait")+" in the outbox")
 		}
 		if n := in.Status.Unsent; n > 0 {
 			quiet = append(quiet, plural(n, "change", "changes")+" not on the server yet")

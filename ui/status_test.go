@@ -73,7 +73,7 @@ func TestNewsWords(t *testing.T) {
 		{"sent", result(state.Notice{Text: "Sent to Grace"}), "Sent to Grace"},
 		{"can be undone", result(state.Notice{Text: "Trashed 3 threads", Undo: true, UndoTo: "brings them back"}), "Trashed 3 threads · z brings them back"},
 		{"hostile", result(state.Notice{Text: "Sent to \x1b]0;x\x07Eve\x1b[2J\nnew"}), "Sent to Eve new"},
-		{"outbox", state.Status{Outbox: 2, Unsent: 1}, "2 in the outbox · 1 change not on the server yet"},
+		{"outbox", state.Status{Outbox: 2, Unsent: 1}, "2 messages wait in the outbox · 1 change not on the server yet"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in := newsOf(t, tt.st, now)
