@@ -99,7 +99,7 @@ func TestErrors(t *testing.T) {
 	both(t, func(t *testing.T, s *Server, clk *clock, c *client) {
 		id := ingest(t, s, mailText("a@example.com", "ada@example.com", "Tea", "x"), IngestOptions{}).ThreadID
 		c.refused(404, "route_not_found", "", "GET", "/nowhere", nil)
-		c.refused(404, "route_not_found", "", "GET", "/threads/"+id+"/summary", nil)
+		c.refused(501, "not_available_locally", "", "GET", "/threads/"+id+"/summary", nil)
 		c.refused(405, "method_not_allowed", "", "PUT", "/threads/"+id, obj{})
 		c.refused(405, "method_not_allowed", "", "DELETE", "/threads/counts", nil)
 		c.refused(404, "resource_not_found", "", "GET", "/threads/thr_999", nil)
@@ -134,7 +134,7 @@ func TestErrors(t *testing.T) {
 		for name, bad := range map[string]any{
 			"from": "stranger@example.com", "to": []string{}, "cc": 4, "bcc": []string{"a b@c"}, "replyTo": "x", "subject": 1,
 			"headers": obj{"Bcc": "a@b.c"}, "attachments": []any{obj{"filename": "a", "content": "*"}}, "tags": obj{"a": 1},
-			"scheduledAt": "2020-01-01T00:00:00.000Z", "cancellableForSeconds": -1, "stream": "x", "template": obj{"id": "t"},
+			"scheduledAt": "2020-01-01T00:00:00.000Z", "cancellableForSeconds": -1, "stream": "x", "template": obj{}, "translate": obj{"to": "de"}, "followUpAt": "2020-01-01T00:00:00.000Z",
 		} {
 			c.refused(422, "invalid_field", name, "POST", "/emails", send("bob@example.org", name, bad))
 		}

@@ -203,7 +203,7 @@ func (s *Server) loadDue(ctx context.Context, db queryRower, id int64, e *dueEma
 func (s *Server) pending(t *tx, id int64) (own, others []target, err error) {
 	all, err := t.targets(id, "pending")
 	for _, r := range all {
-		if s.own[strings.ToLower(r.email)] {
+		if s.here(r.email) {
 			own = append(own, r)
 		} else {
 			others = append(others, r)
@@ -235,11 +235,28 @@ func (t *tx) targets(id int64, status string) ([]target, error) {
 
 // loopBack delivers to addresses of the mailbox itself.
 func (s *Server) loopBack(t *tx, e *dueEmail, p *parsed, own []target) error {
-	if err := s.keepCopy(t, e, p, own); err != nil {
+	var inbox []target
+	for _, r := range own {
+		if !isTemp(r.email) {
+			inbox = append(inbox, r)
+		}
+	}
+	if err := s.keepCopy(t, e, p, inbox); err != nil {
 		return err
 	}
 	for _, r := range own {
-		if err := t.delivered(e.id, r, ""); err != nil {
+		there := true
+		if isTemp(r.email) {
+			var err error
+			if there, err = t.deliverTemp(r.email, withoutBcc(e.raw), p.snippet); err != nil {
+				return err
+			}
+		}
+		err := t.delivered(e.id, r, "")
+		if !there {
+			err = t.failed(e.id, r, "There is no such temporary mailbox, or it is full.")
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -665,7 +682,7 @@ func (s *Server) sendAgain(c *call, id int64) error {
 		if !again {
 			return conflict("email_not_changeable", "This message can no longer be changed: it is on its way.")
 		}
-		err = t.exec(`UPDATE emails SET status = 'scheduled', scheduled_at = ?, due_at = ?, cancellable_until = ?, tries = 0, waits = NULL, again = 1
+		err = t.exec(`UPDATE emails SET status = 'scheduled', scheduled_at = ?, due_at = ?, cancellable_until = ?, tries = 0, waits = NULL, last_error = NULL, again = 1
 			WHERE id = ?`, at, at, at, id)
 		if err != nil {
 			return err
@@ -678,6 +695,9 @@ func (s *Server) sendAgain(c *call, id int64) error {
 func (t *tx) takeBack(id int64) error {
 	n, err := t.tally(id)
 	if err != nil {
+		return err
+	}
+	if err := t.exec("UPDATE follow_ups SET status = 'cancelled' WHERE email_id = ? AND status = 'waiting'", id); err != nil {
 		return err
 	}
 	if n.delivered+n.uncertain == 0 {

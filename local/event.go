@@ -9,40 +9,6 @@ import (
 	"codeberg.org/teapost/teapost/internal/mailparse"
 )
 
-// getEvent gives the newest invitation of a thread.
-func (s *Server) getEvent(c *call) (any, error) {
-	thread, err := s.threadID(c)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := s.reader.QueryContext(c.ctx, `SELECT m.id, m.received_at, r.encoding, r.data FROM messages m
-		JOIN raws r ON r.message_id = m.id WHERE m.thread_id = ? ORDER BY m.received_at DESC, m.id DESC`, thread)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var m storedMessage
-		if err := rows.Scan(&m.id, &m.receivedAt, &m.encoding, &m.data); err != nil {
-			return nil, err
-		}
-		msg, err := m.parse(c.ctx)
-		if err != nil {
-			return nil, err
-		}
-		if e, ok := s.readEvent(msg); ok {
-			e["id"] = wireID("evt", m.id)
-			e["messageId"], e["threadId"] = wireID("msg", m.id), c.params[0]
-			e["createdAt"], e["updatedAt"] = instant(m.receivedAt), instant(m.receivedAt)
-			return e, nil
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return nil, notFound("calendar event", "")
-}
-
 // icalLine is one property of an iCalendar object (RFC 5545, section 3.1).
 type icalLine struct {
 	name   string

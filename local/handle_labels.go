@@ -281,3 +281,20 @@ func (s *Server) deleteLabel(c *call) (any, error) {
 	}
 	return map[string]any{"object": "label", "id": c.params[0], "deleted": true}, nil
 }
+
+// labelColors are colours that go well with both a light and a dark background.
+var labelColors = [][3]string{
+	{"Red", "#d93025", "#ffffff"}, {"Orange", "#e8710a", "#ffffff"}, {"Yellow", "#f9ab00", "#000000"}, {"Green", "#188038", "#ffffff"},
+	{"Teal", "#129eaf", "#ffffff"}, {"Blue", "#1a73e8", "#ffffff"}, {"Purple", "#9334e6", "#ffffff"}, {"Pink", "#e52592", "#ffffff"},
+	{"Brown", "#795548", "#ffffff"}, {"Gray", "#5f6368", "#ffffff"},
+}
+
+func (s *Server) listLabelColors(*call) (any, error) {
+	var data []any
+	for _, c := range labelColors {
+		data = append(data, map[string]any{
+			"object": "label_color", "kind": "solid", "name": c[0], "value": c[1], "solid": c[1], "from": nil, "to": nil, "textColor": c[2],
+		})
+	}
+	return list(data), nil
+}

@@ -1,8 +1,28 @@
 package local
 
 import (
+	"database/sql"
 	"strings"
 )
+
+// everybody is those that the mail is with and the contacts that there is no mail with.
+const everybody = `(SELECT id << 1 AS id, id AS person, email, display, name, folded, last_at, created_at FROM people
+	UNION ALL SELECT (id << 1) | 1, 0, email, display, coalesce(name, ''), folded, 0, created_at FROM contacts
+		WHERE email NOT IN (SELECT email FROM people))`
+
+// blockedPeople is the condition that a person p is on a list of the settings.
+func (v settingsValues) blockedPeople() (condition string, args []any) {
+	parts := []string{"0"}
+	for _, e := range v.texts("blockedSenders") {
+		parts, args = append(parts, "p.email = ?"), append(args, strings.ToLower(e))
+	}
+	for _, e := range v.texts("blockedDomains") {
+		if d := escapeLike(strings.ToLower(strings.TrimLeft(e, "*@."))); d != "" {
+			parts, args = append(parts, `p.email LIKE ? ESCAPE '\' OR p.email LIKE ? ESCAPE '\'`), append(args, "%@"+d, "%."+d)
+		}
+	}
+	return "(" + strings.Join(parts, " OR ") + ")", args
+}
 
 // listPeople gives whom the mail is with, for completing addresses.
 func (s *Server) listPeople(c *call) (any, error) {
@@ -14,7 +34,7 @@ func (s *Server) listPeople(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	const threads = "(SELECT count(*) FROM participants x WHERE x.person_id = p.id)"
+	const threads = "(SELECT count(*) FROM participants x WHERE x.person_id = p.person)"
 	key, order, compare := "p.last_at", "p.last_at DESC, p.id DESC", "(p.last_at, p.id) < (?, ?)"
 	byName := false
 	switch sort := c.query.Get("sort"); sort {
@@ -37,10 +57,17 @@ func (s *Server) listPeople(c *call) (any, error) {
 	if v := c.query.Get("email"); v != "" {
 		where, args = append(where, "p.email = ?"), append(args, strings.ToLower(v))
 	}
+	settings, err := scopeValues(c.ctx, s.reader, "")
+	if err != nil {
+		return nil, err
+	}
+	blocked, blockedArgs := settingsValues(settings).blockedPeople()
 	switch c.query.Get("blocked") {
-	case "", "false":
+	case "":
+	case "false":
+		where, args = append(where, "NOT "+blocked), append(args, blockedArgs...)
 	case "true":
-		where = append(where, "0")
+		where, args = append(where, blocked), append(args, blockedArgs...)
 	default:
 		return nil, invalidField("blocked", "blocked must be true or false.")
 	}
@@ -52,7 +79,7 @@ func (s *Server) listPeople(c *call) (any, error) {
 		where, args = append(where, compare), append(args, at, cur.ID)
 	}
 	rows, err := s.reader.QueryContext(c.ctx, "SELECT p.id, "+key+", p.email, p.display, p.name, p.last_at, p.created_at, "+threads+
-		" FROM people p WHERE "+strings.Join(where, " AND ")+" ORDER BY "+order+" LIMIT ?", append(args, limit+1)...)
+		", k.id, k.name, k.notes, k.updated_at FROM "+everybody+" p LEFT JOIN contacts k ON k.email = p.email WHERE "+strings.Join(where, " AND ")+" ORDER BY "+order+" LIMIT ?", append(args, limit+1)...)
 	if err != nil {
 		return nil, err
 	}
@@ -67,13 +94,29 @@ func (s *Server) listPeople(c *call) (any, error) {
 		}
 		var email, display, name string
 		var last, created, count int64
-		if err := rows.Scan(&k.ID, into, &email, &display, &name, &last, &created, &count); err != nil {
+		var contact, changed sql.NullInt64
+		var given, notes sql.NullString
+		if err := rows.Scan(&k.ID, into, &email, &display, &name, &last, &created, &count, &contact, &given, &notes, &changed); err != nil {
 			return nil, err
+		}
+		if given.String != "" {
+			name = given.String
 		}
 		person := map[string]any{
 			"object": "person", "email": email, "displayEmail": display, "name": nil, "saved": false, "source": nil,
 			"notes": nil, "photoUrl": nil, "threads": count, "lastAt": instant(last), "createdAt": instant(created),
-			"updatedAt": nil, "blockedBy": nil,
+			"updatedAt": instantOrNull(changed), "blockedBy": nil,
+		}
+		if by := settingsValues(settings).blockedBy(email); by != nil {
+			person["blockedBy"] = by
+		}
+		if last == 0 {
+			person["lastAt"] = nil
+		}
+		if contact.Valid {
+			person["saved"], person["source"], person["notes"] = true, "manual", nullString(notes)
+		} else {
+			person["source"] = "auto"
 		}
 		if name != "" {
 			person["name"] = name
@@ -106,26 +149,4 @@ func (s *Server) listAddresses(c *call) (any, error) {
 	out["unrestricted"] = s.unrestricted
 	out["domains"] = []any{}
 	return out, nil
-}
-
-// scopes are what the one key of a local mailbox may do.
-var scopes = []string{
-	"emails:send", "emails:read", "drafts:read", "drafts:write", "threads:read", "threads:write",
-	"labels:read", "labels:write", "contacts:read", "calendar:read", "keys:read",
-}
-
-const keyID, workspaceID = "key_local", "ws_local"
-
-func (s *Server) ping(c *call) (any, error) {
-	return map[string]any{
-		"ok": true, "kind": "apiKey", "keyId": keyID, "mode": c.mode, "scopes": scopes, "roleId": nil,
-		"grantedScopes": scopes, "workspaceId": workspaceID,
-	}, nil
-}
-
-func (s *Server) keySelf(c *call) (any, error) {
-	return map[string]any{
-		"object": "api_key", "kind": "apiKey", "id": keyID, "mode": c.mode, "scopes": scopes, "roleId": nil,
-		"grantedScopes": scopes, "workspaceId": workspaceID, "addressAllowlist": nil, "domainAllowlist": nil,
-	}, nil
 }

@@ -113,11 +113,17 @@ func (s *Server) threadQuery(c *call) (*threadQuery, error) {
 	if v := c.query.Get("address"); v != "" {
 		q.threads = append(q.threads, cond{"t.delivered_to = ?", []any{strings.ToLower(v)}})
 	}
-	if v := c.query.Get("fromContacts"); v == "true" {
-		return nil, invalidField("fromContacts", "The local server keeps no contacts.")
+	switch c.query.Get("fromContacts") {
+	case "", "false":
+	case "true":
+		q.threads = append(q.threads, cond{"EXISTS(SELECT 1 FROM messages m JOIN contacts k ON k.email = lower(m.from_email) WHERE m.thread_id = t.id)", nil})
+	default:
+		return nil, invalidField("fromContacts", "fromContacts must be true or false.")
 	}
-	if v := c.query.Get("category"); v != "" && v != "primary" {
-		return nil, nil
+	if v := c.query.Get("category"); slices.Contains(inboxCategories, v) {
+		q.threads = append(q.threads, inCategory(v))
+	} else if v != "" {
+		return nil, invalidField("category", "category must be one of %s.", strings.Join(inboxCategories, ", "))
 	}
 	return q, nil
 }
@@ -754,7 +760,11 @@ func (s *Server) counts(c *call) (any, error) {
 	if err := byAddress.Err(); err != nil {
 		return nil, err
 	}
+	categories, err := categoryCounts(c.ctx, rtx, counts[placeInbox].count, counts[placeInbox].unread)
+	if err != nil {
+		return nil, err
+	}
 	return map[string]any{
-		"object": "mailbox_counts", "folders": folders, "addresses": addresses, "labels": labels, "categories": []any{},
+		"object": "mailbox_counts", "folders": folders, "addresses": addresses, "labels": labels, "categories": categories,
 	}, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"database/sql"
 	"encoding/base64"
 	"encoding/hex"
@@ -14,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"mime"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -95,12 +95,14 @@ type call struct {
 	ctx    context.Context
 	params []string
 	query  url.Values
+	who    *caller
 	scope  string // whose idempotency keys these are
 	mode   string // live or test, of the key and the mailbox
 	body   fields
 }
 
 type route struct {
+	name   string // operation of the contract, "threads.get"
 	verb   string
 	parts  []string // a part that begins with ":" takes any segment
 	body   bodyRule
@@ -123,8 +125,106 @@ func routes() []route {
 	}{
 		{"GET", "/ping", noBody, (*Server).ping},
 		{"GET", "/keys/self", noBody, (*Server).keySelf},
+		{"POST", "/keys/self/rotate", noBody, (*Server).rotateSelf},
+		{"GET", "/keys", noBody, (*Server).listKeys},
+		{"POST", "/keys", needsBody, (*Server).createKey},
+		{"GET", "/keys/:id", noBody, (*Server).getKey},
+		{"PATCH", "/keys/:id", needsBody, (*Server).updateKey},
+		{"POST", "/keys/:id/revoke", optionalBody, (*Server).revokeKey},
+		{"POST", "/keys/:id/rotate", noBody, (*Server).rotateKey},
+		{"DELETE", "/keys/:id", noBody, (*Server).deleteKey},
 		{"GET", "/addresses", noBody, (*Server).listAddresses},
+
+		{"GET", "/contacts", noBody, (*Server).listContacts},
+		{"POST", "/contacts", needsBody, (*Server).createContact},
 		{"GET", "/contacts/people", noBody, (*Server).listPeople},
+		{"POST", "/contacts/batch-delete", needsBody, (*Server).deleteContacts},
+		{"GET", "/contacts/:email", noBody, (*Server).getContact},
+		{"PATCH", "/contacts/:email", needsBody, (*Server).updateContact},
+		{"PUT", "/contacts/:email", optionalBody, (*Server).saveContact},
+		{"DELETE", "/contacts/:email", noBody, (*Server).deleteContact},
+		{"GET", "/contacts/:email/threads", noBody, (*Server).listContactThreads},
+		{"POST", "/contacts/:email/block", noBody, (*Server).blockContact},
+		{"DELETE", "/contacts/:email/block", noBody, (*Server).unblockContact},
+
+		{"GET", "/files", noBody, (*Server).listFiles},
+		{"POST", "/files", noBody, (*Server).uploadFile},
+		{"GET", "/files/stats", noBody, (*Server).fileStats},
+		{"POST", "/files/batch-delete", needsBody, (*Server).deleteFiles},
+		{"GET", "/files/:id", noBody, (*Server).getFile},
+		{"GET", "/files/:id/content", noBody, (*Server).downloadFile},
+		{"GET", "/files/:id/links", noBody, (*Server).listFileLinks},
+		{"DELETE", "/files/:id", noBody, (*Server).deleteFile},
+
+		{"GET", "/settings", noBody, (*Server).getSettings},
+		{"PATCH", "/settings", needsBody, (*Server).updateSettings},
+
+		{"GET", "/follow-ups", noBody, (*Server).listFollowUps},
+		{"POST", "/follow-ups", needsBody, (*Server).setFollowUp},
+		{"DELETE", "/follow-ups/:id", noBody, (*Server).cancelFollowUp},
+
+		{"GET", "/rules", noBody, (*Server).listRules},
+		{"POST", "/rules", needsBody, (*Server).createRule},
+		{"GET", "/rules/runs", noBody, (*Server).listRuleRuns},
+		{"POST", "/rules/reorder", needsBody, (*Server).reorderRules},
+		{"GET", "/rules/:id", noBody, (*Server).getRule},
+		{"PATCH", "/rules/:id", needsBody, (*Server).updateRule},
+		{"POST", "/rules/:id/test", optionalBody, (*Server).testRule},
+		{"DELETE", "/rules/:id", noBody, (*Server).deleteRule},
+
+		{"GET", "/out-of-office", noBody, (*Server).listOutOfOffice},
+		{"PUT", "/out-of-office", needsBody, (*Server).setOutOfOffice},
+		{"DELETE", "/out-of-office", noBody, (*Server).clearOutOfOffice},
+
+		{"GET", "/subscriptions", noBody, (*Server).listSubscriptions},
+		{"GET", "/subscriptions/domains", noBody, (*Server).listSubscriptionDomains},
+		{"POST", "/subscriptions/domains/:domain/unsubscribe", optionalBody, (*Server).unsubscribeDomain},
+		{"POST", "/subscriptions/:id/unsubscribe", optionalBody, (*Server).unsubscribeOne},
+		{"POST", "/subscriptions/:id/move", needsBody, (*Server).moveOne},
+
+		{"GET", "/suppressions", noBody, (*Server).listSuppressions},
+		{"POST", "/suppressions", needsBody, (*Server).addSuppression},
+		{"GET", "/suppressions/:id", noBody, (*Server).getSuppression},
+		{"DELETE", "/suppressions/:id", noBody, (*Server).removeSuppression},
+
+		{"GET", "/templates", noBody, (*Server).listTemplates},
+		{"POST", "/templates", needsBody, (*Server).createTemplate},
+		{"POST", "/templates/render", needsBody, (*Server).renderTemplate},
+		{"GET", "/templates/:id", noBody, (*Server).getTemplate},
+		{"PATCH", "/templates/:id", needsBody, (*Server).updateTemplate},
+		{"DELETE", "/templates/:id", noBody, (*Server).deleteTemplate},
+		{"POST", "/templates/:id/content", needsBody, (*Server).replaceContent},
+		{"POST", "/templates/:id/duplicate", optionalBody, (*Server).duplicateTemplate},
+		{"POST", "/templates/:id/preview", optionalBody, (*Server).previewTemplate},
+		{"POST", "/templates/:id/send", needsBody, (*Server).sendTemplate},
+		{"GET", "/templates/:id/versions", noBody, (*Server).listTemplateVersions},
+		{"POST", "/templates/:id/versions", optionalBody, (*Server).publishTemplate},
+		{"GET", "/templates/:id/versions/:version", noBody, (*Server).getTemplateVersion},
+		{"DELETE", "/templates/:id/versions/:version", noBody, (*Server).deleteTemplateVersion},
+		{"POST", "/templates/:id/versions/:version/restore", optionalBody, (*Server).restoreTemplateVersion},
+
+		{"GET", "/calendar/events", noBody, (*Server).listEvents},
+		{"POST", "/calendar/events", needsBody, (*Server).createEvent},
+		{"GET", "/calendar/events/:id", noBody, (*Server).getCalendarEvent},
+		{"PATCH", "/calendar/events/:id", needsBody, (*Server).updateEvent},
+		{"DELETE", "/calendar/events/:id", noBody, (*Server).deleteEvent},
+		{"GET", "/calendar/events/:id/ics", noBody, (*Server).getEventICS},
+		{"POST", "/calendar/events/:id/cancel", optionalBody, (*Server).cancelEvent},
+		{"POST", "/calendar/events/:id/respond", needsBody, (*Server).respondToEvent},
+
+		{"GET", "/sender-categories", noBody, (*Server).listSenderCategories},
+		{"PUT", "/sender-categories/:email", needsBody, (*Server).setSenderCategory},
+		{"DELETE", "/sender-categories/:email", noBody, (*Server).clearSenderCategory},
+
+		{"GET", "/temp-mail/domains", noBody, (*Server).listTempDomains},
+		{"POST", "/temp-mail/inboxes", optionalBody, (*Server).createTempInbox},
+		{"GET", "/temp-mail/inboxes/:id", noBody, (*Server).getTempInbox},
+		{"DELETE", "/temp-mail/inboxes/:id", noBody, (*Server).deleteTempInbox},
+		{"POST", "/temp-mail/inboxes/:id/extend", noBody, (*Server).extendTempInbox},
+		{"GET", "/temp-mail/inboxes/:id/messages", noBody, (*Server).listTempMessages},
+		{"GET", "/temp-mail/inboxes/:id/messages/:messageId", noBody, (*Server).getTempMessage},
+		{"DELETE", "/temp-mail/inboxes/:id/messages/:messageId", noBody, (*Server).deleteTempMessage},
+		{"GET", "/temp-mail/inboxes/:id/messages/:messageId/attachments", noBody, (*Server).listTempAttachments},
 
 		{"GET", "/threads", noBody, (*Server).listThreads},
 		{"GET", "/threads/counts", noBody, (*Server).counts},
@@ -137,7 +237,13 @@ func routes() []route {
 		{"POST", "/threads/:id/unsnooze", noBody, (*Server).unsnoozeThread},
 		{"POST", "/threads/:id/mute", noBody, (*Server).muteThread},
 		{"POST", "/threads/:id/unmute", noBody, (*Server).unmuteThread},
+		{"POST", "/threads/:id/unsubscribe", noBody, (*Server).unsubscribeThread},
 		{"GET", "/threads/:id/event", noBody, (*Server).getEvent},
+		{"GET", "/threads/:id/notes", noBody, (*Server).listNotes},
+		{"POST", "/threads/:id/notes", needsBody, (*Server).createNote},
+		{"POST", "/threads/:id/notes/reorder", needsBody, (*Server).reorderNotes},
+		{"PATCH", "/threads/:id/notes/:noteId", needsBody, (*Server).updateNote},
+		{"DELETE", "/threads/:id/notes/:noteId", noBody, (*Server).deleteNote},
 		{"GET", "/threads/:id/messages/:messageId/attachments", noBody, (*Server).listAttachments},
 
 		{"GET", "/drafts", noBody, (*Server).listDrafts},
@@ -157,13 +263,32 @@ func routes() []route {
 
 		{"GET", "/labels", noBody, (*Server).listLabels},
 		{"POST", "/labels", needsBody, (*Server).createLabel},
+		{"GET", "/labels/colors", noBody, (*Server).listLabelColors},
 		{"GET", "/labels/:id", noBody, (*Server).getLabel},
 		{"PATCH", "/labels/:id", needsBody, (*Server).updateLabel},
 		{"DELETE", "/labels/:id", noBody, (*Server).deleteLabel},
 	}
-	out := make([]route, 0, len(table))
+	names := map[string]string{} // by verb and pattern
+	known := operations()
+	for _, op := range known {
+		if key := op.verb + " " + pattern(op.path); names[key] == "" {
+			names[key] = op.name
+		}
+	}
+	out := make([]route, 0, len(known))
+	there := map[string]bool{}
 	for _, r := range table {
-		out = append(out, route{r.verb, strings.Split(r.path[1:], "/"), r.body, r.handle})
+		key := r.verb + " " + pattern(r.path)
+		out = append(out, route{names[key], r.verb, strings.Split(r.path[1:], "/"), r.body, r.handle})
+		there[key] = true
+	}
+	for _, op := range known {
+		key := op.verb + " " + pattern(op.path)
+		if there[key] {
+			continue
+		}
+		there[key] = true
+		out = append(out, route{op.name, op.verb, strings.Split(op.path[1:], "/"), noBody, absent(op.name)})
 	}
 	return out
 }
@@ -237,26 +362,27 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, id, err)
 		return
 	}
+	if b, ok := answer.(*bytesAnswer); ok {
+		b.write(w)
+		return
+	}
 	writeJSON(w, http.StatusOK, answer)
 }
 
 func (h *handler) serve(r *http.Request) (any, error) {
-	if h.locked {
-		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		sum := sha256.Sum256([]byte(strings.TrimSpace(given)))
-		if subtle.ConstantTimeCompare(sum[:], h.key[:]) != 1 || !ok {
-			return nil, &apiError{http.StatusUnauthorized, "invalid_api_key", "The API key is missing or not the key of this mailbox.", ""}
-		}
-	}
-	rt, params, err := h.route(r)
+	rt, params, routeErr := h.route(r)
+	who, err := h.caller(r, rt, params)
 	if err != nil {
-		return nil, err
+		return nil, h.s.storeError(err)
+	}
+	if routeErr != nil {
+		return nil, routeErr
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return nil, badRequest("invalid_query", "", "The query of the address cannot be read.")
 	}
-	c := &call{Request: r, ctx: r.Context(), params: params, query: query, scope: h.scope, mode: modeTest}
+	c := &call{Request: r, ctx: r.Context(), params: params, query: query, who: who, scope: who.scope, mode: modeTest}
 	if h.s.relay != nil && !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer oe_test_") {
 		c.mode = modeLive
 	}
@@ -362,6 +488,25 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(b.Bytes())
 }
 
+// bytesAnswer is an answer that is not JSON.
+type bytesAnswer struct {
+	contentType string
+	filename    string // offered to a browser, so that it saves the bytes and does not show them
+	data        []byte
+}
+
+func (b *bytesAnswer) write(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", b.contentType)
+	h.Set("Content-Length", strconv.Itoa(len(b.data)))
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": b.filename}))
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(b.data)
+}
+
 func requestID() string {
 	var b [12]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -371,7 +516,8 @@ func requestID() string {
 // fields is a decoded JSON body.
 type fields map[string]any
 
-func readBody(r *http.Request, needed bool) (fields, error) {
+// readBytes reads the body as it is.
+func readBytes(r *http.Request) ([]byte, error) {
 	tooLarge := &apiError{http.StatusRequestEntityTooLarge, "body_too_large", fmt.Sprintf("The body is larger than %d MiB.", MaxBodyBytes>>20), ""}
 	if r.ContentLength > MaxBodyBytes {
 		return nil, tooLarge
@@ -385,6 +531,14 @@ func readBody(r *http.Request, needed bool) (fields, error) {
 	}
 	if len(raw) > MaxBodyBytes {
 		return nil, tooLarge
+	}
+	return raw, nil
+}
+
+func readBody(r *http.Request, needed bool) (fields, error) {
+	raw, err := readBytes(r)
+	if err != nil {
+		return nil, err
 	}
 	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
 	if len(bytes.TrimSpace(raw)) == 0 {

@@ -436,7 +436,8 @@ func (s *Server) ingest(t *tx, p *parsed, o IngestOptions) (Ingested, error) {
 	if err := s.rememberPeople(t, thread, received, m); err != nil {
 		return Ingested{}, err
 	}
-	return Ingested{MessageID: wireID("msg", id), ThreadID: wireID("thr", thread), Problems: m.Problems, message: id}, nil
+	in = Ingested{MessageID: wireID("msg", id), ThreadID: wireID("thr", thread), Problems: m.Problems, message: id}
+	return in, s.received(t, p, in, o, received, delivered)
 }
 
 func (p *parsed) receivedAt(o IngestOptions, now int64) int64 {

@@ -432,6 +432,7 @@ type tx struct {
 	stmts     map[string]*sql.Stmt
 	dirty     map[int64]bool // threads whose places must be brought up to date
 	search    []searchRow    // what goes into the search index at the end
+	rules     *ruleSet       // read when the first message comes in
 }
 
 func (t *tx) prepare(query string) (*sql.Stmt, error) {

@@ -84,6 +84,7 @@ func (s *Server) nextDue(ctx context.Context) (time.Time, bool) {
 	err := s.reader.QueryRowContext(ctx, `SELECT min(at) FROM (
 		SELECT min(snoozed_until) AS at FROM threads WHERE snoozed_until IS NOT NULL
 		UNION ALL SELECT min(due_at) FROM emails WHERE status IN ('queued', 'scheduled') AND NOT (remote = 1 AND mode = 'live' AND due_at <= ?1)
+		UNION ALL SELECT min(remind_at) FROM follow_ups WHERE status = 'waiting'
 		UNION ALL SELECT min(due_at) FROM arrivals)`, s.now().UnixMilli()).Scan(&at)
 	if err != nil || !at.Valid {
 		return time.Time{}, false
@@ -96,6 +97,11 @@ func (s *Server) nextDue(ctx context.Context) (time.Time, bool) {
 // goroutine, which is told.
 func (s *Server) runDue(ctx context.Context) error {
 	changed, err := s.wakeDue(ctx)
+	if err == nil {
+		var some bool
+		some, err = s.remindDue(ctx)
+		changed = changed || some
+	}
 	for err == nil {
 		var some bool
 		if some, err = s.sendNext(ctx); !some {

@@ -44,12 +44,14 @@ type outgoing struct {
 	subject, text, html string
 	headers             []mailparse.Field
 	files               []mailparse.File
+	fileIDs             []string // of files: those that are kept here, or ""
 	threadID            string
 	draftID             string
 	tags                map[string]string
 	stream              string
 	scheduledAt         int64 // 0: at once
 	window              int64 // seconds in which it can be cancelled
+	followUpAt          int64 // 0: no reminder
 }
 
 const (
@@ -109,7 +111,7 @@ func (s *Server) readSend(f fields, now int64) (*outgoing, error) {
 	if o.headers, err = readHeaders(f["headers"]); err != nil {
 		return nil, err
 	}
-	if o.files, err = readFiles(f["attachments"]); err != nil {
+	if o.files, o.fileIDs, err = readFiles(f["attachments"]); err != nil {
 		return nil, err
 	}
 	if o.tags, err = readTags(f["tags"]); err != nil {
@@ -126,10 +128,18 @@ func (s *Server) readSend(f fields, now int64) (*outgoing, error) {
 	default:
 		return nil, invalidField("stream", "stream must be transactional or broadcast.")
 	}
-	for _, name := range []string{"template", "translate", "followUpAt"} {
-		if f.has(name) {
-			return nil, invalidField(name, "The local server has no %s.", strings.TrimSuffix(name, "At"))
+	if f.has("translate") {
+		return nil, invalidField("translate", "The local server does not translate.")
+	}
+	at, given, err := f.when("followUpAt")
+	if err != nil {
+		return nil, err
+	}
+	if given {
+		if at <= now {
+			return nil, invalidField("followUpAt", "followUpAt has passed.")
 		}
+		o.followUpAt = at
 	}
 	window, _, err := f.whole("cancellableForSeconds")
 	if err != nil {
@@ -139,7 +149,7 @@ func (s *Server) readSend(f fields, now int64) (*outgoing, error) {
 		return nil, invalidField("cancellableForSeconds", "cancellableForSeconds must be between 0 and %d.", maxWindowSeconds)
 	}
 	o.window = window
-	at, given, err := f.when("scheduledAt")
+	at, given, err = f.when("scheduledAt")
 	if err != nil {
 		return nil, err
 	}
@@ -248,40 +258,45 @@ func readHeaders(v any) ([]mailparse.Field, error) {
 	return out, nil
 }
 
-func readFiles(v any) ([]mailparse.File, error) {
+// readFiles reads attachments. Of those that are named by the id of a file here, only the id is known yet.
+func readFiles(v any) (out []mailparse.File, ids []string, err error) {
 	if v == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	list, ok := v.([]any)
 	if !ok {
-		return nil, invalidField("attachments", "attachments must be a list.")
+		return nil, nil, invalidField("attachments", "attachments must be a list.")
 	}
-	var out []mailparse.File
 	for i, e := range list {
 		m, ok := e.(map[string]any)
 		if !ok {
-			return nil, invalidField("attachments", "Attachment %d is not an object.", i+1)
+			return nil, nil, invalidField("attachments", "Attachment %d is not an object.", i+1)
 		}
 		f := fields(m)
 		if f.has("fileId") {
-			return nil, notFound("file", "attachments")
+			id, err := f.text("fileId")
+			if err != nil || id == "" {
+				return nil, nil, invalidField("attachments", "The fileId of attachment %d must be a string.", i+1)
+			}
+			out, ids = append(out, mailparse.File{}), append(ids, id)
+			continue
 		}
 		name, err1 := f.text("filename")
 		content, err2 := f.text("content")
 		kind, err3 := f.text("contentType")
 		if errors.Join(err1, err2, err3) != nil || name == "" {
-			return nil, invalidField("attachments", "Attachment %d needs the strings filename and content.", i+1)
+			return nil, nil, invalidField("attachments", "Attachment %d needs the strings filename and content.", i+1)
 		}
 		data, err := decodeBase64(content)
 		if err != nil {
-			return nil, invalidField("attachments", "The content of attachment %d is not base64.", i+1)
+			return nil, nil, invalidField("attachments", "The content of attachment %d is not base64.", i+1)
 		}
 		if strings.ContainsFunc(kind, func(r rune) bool { return r < 0x20 || r >= 0x7f }) {
-			return nil, invalidField("attachments", "The contentType of attachment %d is not a media type.", i+1)
+			return nil, nil, invalidField("attachments", "The contentType of attachment %d is not a media type.", i+1)
 		}
-		out = append(out, mailparse.File{Filename: name, ContentType: kind, Data: data})
+		out, ids = append(out, mailparse.File{Filename: name, ContentType: kind, Data: data}), append(ids, "")
 	}
-	return out, nil
+	return out, ids, nil
 }
 
 func decodeBase64(s string) ([]byte, error) {
@@ -326,20 +341,29 @@ func validKey(key string) bool {
 // own that is claimed later. A racing call with the same key waits at the database's write lock, so only
 // for an owner that lives.
 func (s *Server) sendEmail(c *call) (any, error) {
-	key, err := c.idempotencyKey()
+	answer, _, err := s.sendBody(c, c.body)
 	if err != nil {
 		return nil, err
+	}
+	return answer, nil
+}
+
+// sendBody accepts the message of a body that was made from the request's.
+func (s *Server) sendBody(c *call, body fields) (answer map[string]any, id int64, err error) {
+	key, err := c.idempotencyKey()
+	if err != nil {
+		return nil, 0, err
 	}
 	print := c.fingerprint()
 	// The key is looked at before the request is checked: a repeat of a scheduled send may come after its time.
 	id, replay, err := s.lookupKey(c.ctx, s.reader, c.scope, key, print)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if !replay {
-		id, replay, err = s.acceptEmail(c, key, print)
+		id, replay, err = s.acceptEmail(c, body, key, print)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if !replay && s.schedules.Load() {
 			// Nothing is waited for, so the answer can tell the end at once.
@@ -348,12 +372,12 @@ func (s *Server) sendEmail(c *call) (any, error) {
 			}
 		}
 	}
-	answer, err := s.email(c.ctx, id)
+	answer, err = s.email(c.ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	answer["replayed"] = replay
-	return answer, nil
+	return answer, id, nil
 }
 
 // idempotencyKey gives the key of a request, or nothing.
@@ -389,8 +413,8 @@ func (s *Server) lookupKey(ctx context.Context, db queryRower, scope, key string
 	return id, true, nil
 }
 
-func (s *Server) acceptEmail(c *call, key string, print []byte) (id int64, replay bool, err error) {
-	n, err := s.newEmail(c, c.body)
+func (s *Server) acceptEmail(c *call, body fields, key string, print []byte) (id int64, replay bool, err error) {
+	n, err := s.newEmail(c, body)
 	if err != nil {
 		return 0, false, err
 	}
@@ -413,18 +437,26 @@ func (s *Server) acceptEmail(c *call, key string, print []byte) (id int64, repla
 // newEmail is a checked and built send request.
 type newEmail struct {
 	*outgoing
-	built   *builtEmail
-	mode    string
-	request []byte // kept while the message can still be changed
+	built    *builtEmail
+	mode     string
+	request  []byte // kept while the message can still be changed
+	template usedTemplate
 }
 
 func (s *Server) newEmail(c *call, body fields) (*newEmail, error) {
 	now := s.now().UnixMilli()
+	body, template, err := s.fillTemplate(c.ctx, body)
+	if err != nil {
+		return nil, err
+	}
 	o, err := s.readSend(body, now)
 	if err != nil {
 		return nil, err
 	}
-	n := &newEmail{outgoing: o, mode: c.mode}
+	if err := c.who.maySend(o.from.Email); err != nil {
+		return nil, err
+	}
+	n := &newEmail{outgoing: o, mode: c.mode, template: template}
 	if n.built, err = s.build(c.ctx, o, "", now); err != nil {
 		return nil, err
 	}
@@ -440,7 +472,7 @@ func (s *Server) newEmail(c *call, body fields) (*newEmail, error) {
 func (s *Server) remote(o *outgoing) bool {
 	for _, list := range [][]mailparse.Address{o.to, o.cc, o.bcc} {
 		for _, a := range list {
-			if !s.own[strings.ToLower(a.Email)] {
+			if !s.here(a.Email) {
 				return true
 			}
 		}
@@ -460,6 +492,9 @@ type builtEmail struct {
 // build makes the message itself. An empty messageID makes a new one.
 func (s *Server) build(ctx context.Context, o *outgoing, messageID string, now int64) (*builtEmail, error) {
 	b := &builtEmail{messageID: messageID}
+	if err := s.attachFiles(ctx, o); err != nil {
+		return nil, err
+	}
 	if b.messageID == "" {
 		_, host, _ := strings.Cut(o.from.Email, "@")
 		var random [16]byte
@@ -667,9 +702,10 @@ func (s *Server) saveEmail(t *tx, n *newEmail) (int64, error) {
 		return 0, err
 	}
 	id, err := t.insert(`INSERT INTO emails(status, from_address, subject, message_id, thread_id, scheduled_at, cancellable_until,
-		due_at, tags, stream, draft_id, request, raw, mode, remote, created_at) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		due_at, tags, stream, draft_id, request, raw, mode, remote, template_id, template_version, created_at) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		status, o.from.String(), nullText(b.subject), b.messageID, nullID(b.thread), scheduled, until,
-		due, string(tags), o.stream, nullID(b.draft), n.request, b.raw, n.mode, s.remote(o), t.now)
+		due, string(tags), o.stream, nullID(b.draft), n.request, b.raw, n.mode, s.remote(o),
+		nullID(n.template.id), nullID(n.template.version), t.now)
 	if err != nil {
 		return 0, err
 	}
@@ -678,6 +714,9 @@ func (s *Server) saveEmail(t *tx, n *newEmail) (int64, error) {
 		data["scheduledAt"] = instant(o.scheduledAt)
 	}
 	if err := t.event(id, "email."+status, data); err != nil {
+		return 0, err
+	}
+	if err := t.followUpEmail(id, o); err != nil {
 		return 0, err
 	}
 	return id, t.saveRecipients(id, o)
@@ -714,7 +753,7 @@ func (t *tx) saveRecipients(id int64, o *outgoing) error {
 			n++
 		}
 	}
-	return nil
+	return t.suppress(id)
 }
 
 // scanner is a row or rows.
@@ -969,6 +1008,9 @@ func (s *Server) updateEmail(c *call) (any, error) {
 	}
 	o, err := s.readSend(merged, now)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.who.maySend(o.from.Email); err != nil {
 		return nil, err
 	}
 	built, err := s.build(c.ctx, o, messageID, now)

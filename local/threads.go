@@ -252,6 +252,9 @@ func (t *tx) mergeThreads(a, b int64) (int64, error) {
 		"INSERT OR IGNORE INTO thread_labels(thread_id, label_id) SELECT ?1, label_id FROM thread_labels WHERE thread_id = ?2",
 		"INSERT OR IGNORE INTO participants(person_id, thread_id) SELECT person_id, ?1 FROM participants WHERE thread_id = ?2",
 		"UPDATE drafts SET thread_id = ?1 WHERE thread_id = ?2",
+		"UPDATE notes SET thread_id = ?1, position = position + 1000 WHERE thread_id = ?2",
+		"UPDATE follow_ups SET thread_id = ?1 WHERE thread_id = ?2",
+		"UPDATE rule_runs SET thread_id = ?1 WHERE thread_id = ?2",
 		"UPDATE emails SET thread_id = ?1 WHERE thread_id = ?2",
 		"UPDATE thread_aliases SET id = ?1 WHERE id = ?2",
 		"INSERT INTO thread_aliases(old_id, id) VALUES(?2, ?1)",
@@ -286,6 +289,7 @@ func (t *tx) deleteThread(id int64) error {
 			"DELETE FROM attachments WHERE message_id = ?",
 			"DELETE FROM mail_search WHERE rowid = (SELECT search_id FROM messages WHERE id = ?)",
 			"UPDATE drafts SET forward_of = NULL WHERE forward_of = ?",
+			"DELETE FROM calendar_events WHERE message_id = ?",
 		} {
 			if err := t.exec(q, m); err != nil {
 				return err
@@ -298,6 +302,8 @@ func (t *tx) deleteThread(id int64) error {
 		"DELETE FROM thread_labels WHERE thread_id = ?",
 		"DELETE FROM participants WHERE thread_id = ?",
 		"DELETE FROM thread_aliases WHERE id = ?",
+		"DELETE FROM notes WHERE thread_id = ?",
+		"DELETE FROM follow_ups WHERE thread_id = ?",
 		"UPDATE drafts SET thread_id = NULL WHERE thread_id = ?",
 		"UPDATE emails SET thread_id = NULL WHERE thread_id = ?",
 		"DELETE FROM threads WHERE id = ?",
