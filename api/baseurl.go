@@ -21,7 +21,10 @@ type baseURL struct {
 	local  bool   // this machine: cleartext is allowed, proxies are not used
 }
 
-func (b baseURL) String() string { return b.scheme + "://" + b.host + b.path }
+// String is the URL. Only the zone of an IPv6 address has a percent sign, which URLs escape.
+func (b baseURL) String() string {
+	return b.scheme + "://" + strings.ReplaceAll(b.host, "%", "%25") + b.path
+}
 
 // parseBaseURL checks a base URL as section 1 of the contract says.
 func parseBaseURL(raw string) (baseURL, error) {
@@ -132,7 +135,7 @@ func canonicalHost(host string) (string, hostKind, error) {
 	}
 	if strings.ContainsRune(host, ':') {
 		addr, err := netip.ParseAddr(host)
-		if err != nil {
+		if err != nil || addr.Zone() != "" && !plainName(addr.Zone()) {
 			return "", hostRemote, argErr("the base URL has a host that is no address")
 		}
 		kind := hostRemote
@@ -142,18 +145,20 @@ func canonicalHost(host string) (string, hostKind, error) {
 		case netip.IPv6Unspecified():
 			kind = hostUnspecified
 		}
-		return "[" + strings.ReplaceAll(addr.String(), "%", "%25") + "]", kind, nil
+		return "[" + addr.String() + "]", kind, nil
 	}
 	ascii, err := idna.Lookup.ToASCII(host)
 	if err != nil {
 		// Underscores and the like are no names for the Internet, but resolvers know them.
-		if strings.ContainsFunc(host, func(r rune) bool { return r > 0x7e || r <= 0x20 }) {
+		if !plainName(host) {
 			return "", hostRemote, argErr("the base URL has a host name that is not valid")
 		}
 		ascii = strings.ToLower(host)
 	}
 	addr, numeric, ok := parseIPv4(ascii)
 	switch {
+	case strings.Trim(ascii, ".") == "":
+		return "", hostRemote, argErr("the base URL has no host")
 	case numeric && !ok:
 		return "", hostRemote, argErr("the base URL has a host that is no address")
 	case !numeric && ascii == "localhost":
@@ -166,6 +171,12 @@ func canonicalHost(host string) (string, hostKind, error) {
 		return addr.String(), hostLocal, nil
 	}
 	return addr.String(), hostRemote, nil
+}
+
+func plainName(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return !('a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9' || strings.ContainsRune("-_.", r))
+	})
 }
 
 // parseIPv4 follows the IPv4 parser of the WHATWG URL standard: one to four parts,

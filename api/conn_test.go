@@ -190,3 +190,12 @@ func TestNoHiddenIdempotencyKey(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestZone: a base URL with the zone of an address can be called.
+func TestZone(t *testing.T) {
+	rec := &recorder{next: answering(200, `{"id":"x"}`)}
+	c := testClient(t, rec, func(o *Options) { o.BaseURL = "https://[fe80::1%25eth0]:8443/base" })
+	if err := classCalls[ClassRead](t.Context(), c); err != nil {
+		t.Error(err)
+	}
+}
