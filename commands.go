@@ -270,7 +270,7 @@ func sendDraft(cmd *cobra.Command, flags config.Flags, d state.Draft, attach []s
 				return &usageError{errors.New(problem)}
 			}
 		}
-		return awaitSend(ctx, cmd, m, m.Send(d, state.SendOptions{Undo: -1}), state.Entry{})
+		return awaitSend(ctx, cmd, m, m.Send(d, state.SendOptions{Undo: -1}), state.Entry{}, b.server != nil)
 	})
 }
 
@@ -292,11 +292,14 @@ func ownAddress(ctx context.Context, client *api.Client) (string, error) {
 const (
 	ownerBegins = 10 * time.Second
 	ownerSends  = 3 * time.Minute
+	// How long the embedded server may take for its first attempt to deliver.
+	delivery = 3 * time.Minute
 )
 
 // awaitSend waits for one call's tries, by this process or by the one that has the mail open. before is the entry as it
-// was when it was to be sent again, and zero for a new one.
-func awaitSend(ctx context.Context, cmd *cobra.Command, m *state.Mail, id state.EntryID, before state.Entry) error {
+// was when it was to be sent again, and zero for a new one. delivers says that the server is the embedded one, which
+// delivers only while a program runs: its first attempt is waited for too.
+func awaitSend(ctx context.Context, cmd *cobra.Command, m *state.Mail, id state.EntryID, before state.Entry, delivers bool) error {
 	e := before
 	gone, idle := false, false
 	since := time.Now()
@@ -316,6 +319,8 @@ func awaitSend(ctx context.Context, cmd *cobra.Command, m *state.Mail, id state.
 			limit = ownerSends
 		case e.State == state.EntrySaving, e.State == state.EntryQueued:
 		case other && e.State == before.State && e.Attempts == before.Attempts: // it was not told yet
+		case delivers && e.State == state.EntryAccepted && e.ScheduledAt.IsZero() && e.Why == "" && time.Since(since) < delivery:
+			limit = delivery
 		default:
 			return true
 		}
@@ -332,6 +337,17 @@ func awaitSend(ctx context.Context, cmd *cobra.Command, m *state.Mail, id state.
 		return errKept
 	case idle:
 		fmt.Fprintf(errOut, "Not sent yet: another teapost has this mail open and does not send; it may be stopped with ctrl+z. “%s” is safe in the outbox and goes when that one goes on or ends.\n", subject)
+		return errKept
+	}
+	if e.Ask == state.AskSendAgain {
+		return fmt.Errorf("not known whether it arrived: %s; `teapost outbox send %s` sends it once more", clean.Line(e.Why), e.ID)
+	}
+	if delivers && e.State == state.EntryAccepted && e.ScheduledAt.IsZero() {
+		why := clean.Line(e.Why)
+		if why == "" {
+			why = "the relay has not answered yet"
+		}
+		fmt.Fprintf(errOut, "Not sent yet: %s “%s” is safe in the mailbox on this machine, which tries again while teapost runs.\n", strings.TrimSuffix(why, ".")+".", subject)
 		return errKept
 	}
 	switch e.State {
@@ -396,20 +412,28 @@ func entryNow(m *state.Mail, e state.Entry) state.Entry {
 // withEntry finds an entry by its id or by the beginning of it.
 func withEntry(ctx context.Context, flags config.Flags, id string, f func(*state.Mail, state.Entry) error) error {
 	return withMail(ctx, flags, func(m *state.Mail) error {
-		var found []state.Entry
-		for _, e := range m.Outbox() {
-			if strings.HasPrefix(string(e.ID), id) {
-				found = append(found, e)
-			}
+		e, err := findEntry(m, id)
+		if err != nil {
+			return err
 		}
-		switch len(found) {
-		case 0:
-			return &usageError{fmt.Errorf("no message in the outbox has the id %q; `teapost outbox list` shows them", id)}
-		case 1:
-			return f(m, found[0])
-		}
-		return &usageError{fmt.Errorf("%q begins the ids of %d messages: give more of it", id, len(found))}
+		return f(m, e)
 	})
+}
+
+func findEntry(m *state.Mail, id string) (state.Entry, error) {
+	var found []state.Entry
+	for _, e := range m.Outbox() {
+		if strings.HasPrefix(string(e.ID), id) {
+			found = append(found, e)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return state.Entry{}, &usageError{fmt.Errorf("no message in the outbox has the id %q; `teapost outbox list` shows them", id)}
+	case 1:
+		return found[0], nil
+	}
+	return state.Entry{}, &usageError{fmt.Errorf("%q begins the ids of %d messages: give more of it", id, len(found))}
 }
 
 // describe is one entry as a line.
@@ -469,18 +493,22 @@ func listOutbox(out io.Writer, m *state.Mail, asJSON bool) error {
 
 // outboxSend tries one message, or all that may go, and waits for their tries.
 func outboxSend(cmd *cobra.Command, flags config.Flags, given []string) error {
-	if len(given) == 1 {
-		return withEntry(cmd.Context(), flags, given[0], func(m *state.Mail, e state.Entry) error {
+	return withMailbox(cmd.Context(), flags, func(b *mailbox, m *state.Mail) error {
+		if len(given) == 1 {
+			e, err := findEntry(m, given[0])
+			if err != nil {
+				return err
+			}
 			m.SendNow(e.ID)
-			return awaitSend(cmd.Context(), cmd, m, e.ID, e)
-		})
-	}
-	return withMail(cmd.Context(), flags, func(m *state.Mail) error {
+			return awaitSend(cmd.Context(), cmd, m, e.ID, e, b.server != nil)
+		}
 		var errs []error
 		for _, e := range m.Outbox() {
-			if e.CanSend && e.Ask != state.AskSendAgain || e.State == state.EntrySending || e.State == state.EntryQueued {
+			waits := e.State == state.EntrySending || e.State == state.EntryQueued ||
+				b.server != nil && e.State == state.EntryAccepted && e.ScheduledAt.IsZero()
+			if e.CanSend && e.Ask != state.AskSendAgain || waits {
 				m.SendNow(e.ID)
-				errs = append(errs, awaitSend(cmd.Context(), cmd, m, e.ID, e))
+				errs = append(errs, awaitSend(cmd.Context(), cmd, m, e.ID, e, b.server != nil))
 			}
 		}
 		return errors.Join(errs...)

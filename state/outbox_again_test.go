@@ -19,6 +19,7 @@ type lostAnswer struct {
 	mu     sync.Mutex
 	asked  []string // the times that PATCH named
 	answer int      // what PATCH answers; 0 means 200
+	stuck  bool     // instead, the message waits at the server for its next attempt
 }
 
 func (l *lostAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -28,6 +29,9 @@ func (l *lostAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	status, recipient, code := "partial", "uncertain", 200
+	if l.stuck {
+		status, recipient = "queued", "pending"
+	}
 	if r.Method == http.MethodPatch {
 		var body struct{ ScheduledAt string }
 		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
@@ -56,6 +60,9 @@ func (l *lostAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if list, ok := email["recipients"].([]any); ok {
 		email["status"], email["mode"], email["transport"] = status, "live", "dev"
+		if email["lastError"] = nil; status == "queued" {
+			email["lastError"] = "The relay is busy."
+		}
 		to := list[0].(map[string]any)
 		to["status"], to["error"] = recipient, nil
 		if recipient == "uncertain" {
@@ -124,6 +131,27 @@ func TestUncertainDeliveryCanBeLetGo(t *testing.T) {
 		w.pass(time.Hour)
 		if _, ok := w.mail.Entry(id); ok || len(lost.asked) != 0 {
 			t.Errorf("it is still there, or was sent again: %v", lost.asked)
+		}
+	})
+}
+
+func TestWhatTheServerCannotDeliverYet(t *testing.T) {
+	inWorld(t, "", func(w *world) {
+		lost := &lostAnswer{next: w.off.next, stuck: true}
+		w.off.next = lost
+		id := w.mail.Send(w.draft("stuck"), SendOptions{Undo: -1})
+		w.until("the reason", func() bool { return w.entry(id).Why == "The relay is busy." })
+		if e := w.entry(id); e.State != EntryAccepted || !e.CanSend || e.CanEdit {
+			t.Errorf("entry: %+v", e)
+		}
+		w.pass(time.Hour)
+		if len(lost.asked) != 0 {
+			t.Errorf("asked at %v by itself", lost.asked)
+		}
+		w.mail.SendNow(id)
+		w.untilState(id, EntrySent)
+		if len(lost.asked) != 1 {
+			t.Errorf("asked to send now at %v", lost.asked)
 		}
 	})
 }
