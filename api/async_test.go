@@ -715,7 +715,7 @@ func TestAsyncRunMisbehaves(t *testing.T) {
 		if err := w.final(t, "panic").Err; !errors.As(err, &p) || p.Value != "secret of a body" || len(p.Stack) == 0 || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%v", err)
 		}
-		if err := w.final(t, "runtime").Err; !errors.As(err, &p) || !strings.Contains(err.Error(), "nil map") {
+		if err := w.final(t, "runtime").Err; !errors.As(err, &p) || !strings.Contains(err.Error(), "out of range") {
 			t.Errorf("%v", err)
 		}
 		if w.final(t, "goexit").Err == nil || w.final(t, "no call").Value != 7 || !errors.Is(w.final(t, "own").Err, own) {
