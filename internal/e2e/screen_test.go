@@ -18,6 +18,8 @@ type screen struct {
 	grid        [][]string   // "" is the right half of a wide character
 	main        [][]string   // the other screen while the alternate one shows
 	x, y        int
+	savedX      int
+	savedY      int
 	top, bottom int
 	wrapNext    bool
 	modes       map[string]bool
@@ -349,8 +351,10 @@ func (s *screen) mode(params string, on bool) {
 		if m == "?1049" && on != s.modes[m] {
 			if on {
 				s.main, s.grid = s.grid, blank(s.cols, s.rows)
+				s.savedX, s.savedY = s.x, s.y
 			} else {
 				s.grid, s.main = s.main, nil
+				s.x, s.y = min(s.savedX, s.cols-1), min(s.savedY, s.rows-1)
 			}
 		}
 		s.modes[m] = on

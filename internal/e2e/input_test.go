@@ -1,0 +1,362 @@
+//go:build linux
+
+package e2e
+
+import (
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestEscapeAndArrows(t *testing.T) {
+	t.Parallel()
+	_, tt := sample(t, 80, 24)
+	tt.to("Compiler notes")
+	tt.press("enter")
+	tt.see(`The second pass is done`)
+	tt.write("\x1b")
+	time.Sleep(300 * time.Millisecond) // the case: a person's escape, and later another key
+	tt.write("j")
+	tt.see(`▌. Team Calendar`)
+	tt.write("\x1b[A") // in one piece
+	tt.see(`▌. Grace Hall`)
+	tt.write("\x1bOB") // as terminals in application mode write it
+	tt.see(`▌. Team Calendar`)
+	tt.write("jjkj") // read together
+	tt.see(`▌. Ana Müller`)
+	tt.quit()
+}
+
+// steady is the screen without the clock and the line of news, which change by themselves.
+func steady(tt *terminal) string {
+	lines := strings.Split(tt.text(), "\n")
+	if len(lines[0]) > 6 {
+		lines[0] = lines[0][:len(lines[0])-5]
+	}
+	if len(lines) > 2 {
+		lines[len(lines)-2] = ""
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestResize(t *testing.T) {
+	t.Parallel()
+	_, tt := sample(t, 120, 40)
+	tt.press("j")
+	tt.see(`▌. Grace Hal`, `Piet de Groot`)
+	want := steady(tt)
+	tt.resize(40, 12)
+	time.Sleep(25 * time.Millisecond) // the case: all within 50 ms
+	tt.resize(120, 40)
+	until(t, "the frame as it was:\n"+want, func() bool { return steady(tt) == want })
+
+	for _, s := range []struct{ cols, rows int }{{60, 15}, {40, 12}, {20, 5}, {1, 1}, {2, 2}, {300, 100}, {80, 24}} {
+		tt.resize(s.cols, s.rows)
+		if s.cols >= 20 {
+			until(t, "a frame", func() bool { return strings.TrimSpace(tt.text()) != "" })
+		}
+		if s.cols >= 60 {
+			tt.see(`▌. ?Grace`, `Inbox`)
+		}
+	}
+	tt.press("enter")
+	tt.see(`The second pass is done`)
+	tt.resize(1, 1)
+	tt.resize(60, 15)
+	tt.see(`Compiler notes`, `The second pass is done`)
+	tt.press("r")
+	tt.see(`Subject +Re: Compiler notes`)
+	tt.write("Typed at sixty columns.")
+	tt.resize(1, 1)
+	tt.write(" And at one.")
+	tt.resize(140, 40)
+	tt.see(`Typed at sixty columns. And at one.`)
+	tt.kill()
+}
+
+// A walk at the smallest size that must work.
+func TestSmallWindow(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	tt := h.open(60, 15)
+	tt.see(`Inbox +8 unread`, `▌● teapost`, `Compiler notes`)
+	tt.to("Compiler notes")
+	tt.press("enter")
+	tt.see(`Grace Hall <grace@example.org>`, `The second pass is done`)
+	tt.press("esc")
+	tt.see(`Inbox +7 unread`)
+	tt.press("c")
+	tt.see(`New message`, `\[ Send \]`)
+	tt.write("grace@example.org")
+	tt.press("tab")
+	tt.write("Small")
+	tt.press("tab")
+	tt.write("Body in a small window.")
+	tt.see(`Body in a small window`)
+	tt.press("^D")
+	tt.see(`Sending to .* in \d+ s`)
+	tt.press("z")
+	tt.see(`Taken back`)
+	tt.press("g", "g", "b")
+	tt.see(`Snooze`, `enter`)
+	tt.press("esc", "?")
+	tt.see(`Keys`)
+	tt.press("esc", "!")
+	tt.see(`Activity`)
+	tt.press("esc", ":")
+	tt.see(`Commands`)
+	tt.press("esc", "/")
+	tt.see(`Search`)
+	tt.press("esc")
+	tt.see(`Inbox`)
+	tt.quit()
+}
+
+// shell starts an interactive shell with job control on the terminal.
+func shell(t *testing.T, h *home) *terminal {
+	t.Helper()
+	if _, err := os.Stat("/bin/sh"); err != nil {
+		t.Skip("no /bin/sh")
+	}
+	h.env = append(h.env, "PS1=READY> ", "ENV=", "PROMPT_COMMAND=")
+	tt := h.openWith(80, 24, nil, "/bin/sh", "-i")
+	tt.see(`READY>`)
+	tt.write("set -m\r")
+	tt.see(`READY> *$`)
+	return tt
+}
+
+func TestSuspend(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	tt := shell(t, h)
+	tt.write(binaries.teapost + "\r")
+	tt.see(`▌● teapost`, `Compiler notes`)
+	tt.press("j")
+	tt.see(`▌. Grace Hall`)
+	want := steady(tt)
+	tt.press("^Z")
+	tt.see(`Stopped.*\n *READY> *\s*\z`, `!Compiler notes`)
+	tt.write("echo one $((1+1)) three\r") // the shell is usable: it echoes, and lines end as they should
+	tt.see(`READY> echo one`, `^one 2 three$`)
+	tt.write("fg\r")
+	until(t, "the frame as it was", func() bool { return steady(tt) == want })
+	tt.press("k")
+	tt.see(`▌● teapost`)
+
+	tt.press("c")
+	tt.see(`New message`)
+	tt.press("tab", "tab")
+	tt.write("Half a sentence, ")
+	tt.see(`Half a sentence,`)
+	tt.press("^Z")
+	tt.see(`Stopped(.*\n)*.*Stopped.*\n *READY> *\s*\z`, `!Half a sentence`)
+	tt.write("fg\r")
+	tt.see(`New message`, `Half a sentence,`)
+	tt.write("then the rest")
+	tt.see(`Half a sentence, then the rest`)
+	tt.press("^C")
+	tt.see(`fg\n.*teapost\n *READY> *\s*\z`)
+	tt.write("exit\r")
+	tt.ended()
+}
+
+// While the mail is stopped with ctrl+z, a script's message is kept, and it goes when the mail goes on.
+func TestSendWhileTheOwnerIsStopped(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	tt := r.client.open(80, 24)
+	tt.see(`Nothing waits for you here`)
+	if err := tt.p.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	p := r.compose()
+	if code := p.ended(t); code != 3 || !strings.Contains(p.errs.String(), "safe in the outbox") {
+		t.Errorf("exit code %d: %s", code, p.errs)
+	}
+	if n := r.server.copies(killSubject); n != 0 {
+		t.Errorf("%d copies", n)
+	}
+	if err := tt.p.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the message", func() bool { return r.server.copies(killSubject) == 1 })
+	tt.see(killSubject) // the copy to oneself
+	tt.quit()
+	r.once(1)
+}
+
+// ctrl+c in the middle of a send: the program ends, and what was on its way is not lost and not doubled.
+func TestQuitInASend(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	release := make(chan struct{})
+	reached := r.proxy.at(stepAnswered, func() bool { <-release; return false })
+	tt := r.client.open(80, 24)
+	tt.see(`Nothing waits for you here`)
+	tt.writeMail()
+	tt.press("^D")
+	waitFor(t, reachedOr(reached, r.proxy), "the send")
+	began := time.Now()
+	tt.press("^C")
+	tt.see(`“`+killSubject+`” is being sent. If you quit now it stays in`, `y quit`)
+	tt.press("y")
+	if code := tt.ended(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	close(release)
+	if d := time.Since(began); d > 3*time.Second {
+		t.Errorf("quitting took %v", d)
+	}
+	rows := r.client.outbox()
+	if len(rows) != 1 || rows[0].State != "unknown" {
+		t.Errorf("outbox: %+v", rows)
+	}
+	tt = r.client.open(80, 24)
+	until(t, "the message", func() bool { return r.server.copies(killSubject) == 1 })
+	tt.press("g", "o")
+	tt.see(`Outbox`, `✓.*`+killSubject)
+	tt.quit()
+	r.once(1)
+}
+
+// reachedOr is closed once the proxy has seen a send.
+func reachedOr(_ chan struct{}, p *proxy) chan struct{} {
+	seen := make(chan struct{})
+	go func() {
+		for end := time.Now().Add(2 * patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			if len(p.seen()) > 0 {
+				close(seen)
+				return
+			}
+		}
+	}()
+	return seen
+}
+
+// writeMail fills a new message that the rig counts.
+func (tt *terminal) writeMail() {
+	tt.t.Helper()
+	tt.press("c")
+	tt.see(`New message`)
+	tt.write("grace@example.org, ada@example.com")
+	tt.press("tab")
+	tt.write(killSubject)
+	tt.press("tab")
+	tt.write("The body.")
+	tt.see(`To +grace@example.org, ada@example.com`, `Subject +`+killSubject, `The body\.`)
+}
+
+// afterPaste is longer than the time in which keys count as the rest of a paste.
+func afterPaste() { time.Sleep(80 * time.Millisecond) }
+
+func TestPaste(t *testing.T) {
+	t.Parallel()
+	t.Run("list", func(t *testing.T) {
+		t.Parallel()
+		_, tt := sample(t, 80, 24)
+		tt.paste("#\ne\n:quit\n")
+		tt.see(`Pasted text is not read as keys here`)
+		tt.paste("text \x1b[201~ #e\nq")
+		afterPaste()
+		tt.press("j")
+		tt.see(`▌. (Grace Hall|Team Calendar)`, `Inbox +8 unread`, `● teapost`, `Grace Hall`)
+		tt.press("z")
+		tt.see(`There is nothing to undo`)
+		tt.quit()
+	})
+	t.Run("search", func(t *testing.T) {
+		t.Parallel()
+		_, tt := sample(t, 80, 24)
+		tt.press("/")
+		tt.see(`Search the mail`)
+		tt.paste("foo\nbar")
+		tt.see(`/ foo bar`, `Search the mail`)
+		afterPaste()
+		tt.quit()
+	})
+	t.Run("fields", func(t *testing.T) {
+		t.Parallel()
+		_, tt := sample(t, 80, 24)
+		tt.press("c")
+		tt.see(`New message`)
+		tt.paste("ada@example.com, grace@example.org\n")
+		tt.see(`To +ada@example.com, grace@example.org`)
+		afterPaste()
+		tt.write(", lin@example.org") // the cursor is still there
+		tt.see(`To +ada@example.com, grace@example.org, lin@example.org`)
+		tt.press("tab")
+		tt.paste("\tindented\n")
+		tt.see(`Subject +indented *$`)
+		afterPaste()
+		tt.press("tab")
+		tt.see(`Subject +indented *$`)
+		tt.quit()
+	})
+	t.Run("body", func(t *testing.T) {
+		t.Parallel()
+		_, tt := sample(t, 80, 24)
+		body := func() {
+			tt.press("c")
+			tt.see(`New message`)
+			tt.press("tab", "tab")
+		}
+		body()
+		tt.paste("line one\r\nline two\rline three\n")
+		tt.write("line four")
+		tt.see(`^ line one\n line two\n line three\n line four`) // typed right after a paste: text
+		afterPaste()
+		tt.press("enter")
+		tt.paste("a\x1b[31mb\x07c\x00d")
+		tt.see(`^ abcd$|^ a\[31mbcd$`)
+		afterPaste()
+		tt.press("enter")
+		p := "\x1b[200~Grüße 漢字 🙂\x1b[201~"
+		cut := strings.Index(p, "ü") + 1
+		tt.write(p[:cut])
+		time.Sleep(30 * time.Millisecond) // two reads
+		tt.write(p[cut:])
+		tt.see(`^ Grüße 漢字 🙂$`)
+		afterPaste()
+		tt.press("enter")
+		tt.write("xüy") // typed, not pasted
+		tt.see(`^ xüy$`)
+		tt.press("enter")
+		tt.paste("text \x1b[201~ more\n#")
+		tt.see(`^ text`)
+		afterPaste()
+		if strings.Contains(tt.text(), "\uFFFD") {
+			t.Errorf("a replacement character:\n%s", tt.text())
+		}
+		tt.quit()
+	})
+	t.Run("200 kB", func(t *testing.T) {
+		t.Parallel()
+		h, tt := sample(t, 80, 24)
+		tt.press("c")
+		tt.see(`New message`)
+		tt.write("grace@example.org")
+		tt.press("tab")
+		tt.write("A long one")
+		tt.press("tab")
+		line := "The quick brown fox jumps over the lazy dog, again and again, until the end.\n"
+		n := 200_000 / len(line)
+		began := time.Now()
+		tt.paste(strings.Repeat(line, n) + "LAST LINE")
+		tt.see(`LAST LINE`)
+		t.Logf("200 kB were there after %v", time.Since(began))
+		afterPaste()
+		tt.write("!")
+		tt.see(`LAST LINE!`, `draft saved`)
+		tt.press("^D")
+		tt.see(`Sending to`)
+		tt.see(`Kept as sent`)
+		tt.quit()
+		p := h.path("data", "teapost", "sample", "mail.db")
+		if st, err := os.Stat(p); err != nil || st.Size() < 100_000 {
+			t.Errorf("%v %v", st, err)
+		}
+	})
+}

@@ -1,0 +1,202 @@
+//go:build linux
+
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// The mail is open in one terminal, a script sends in another: one mail, both end well and both know.
+func TestSendWhileTheMailIsOpen(t *testing.T) {
+	t.Parallel()
+	for _, where := range []string{"sample", "account"} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			var h *home
+			var tt *terminal
+			count := func() int { return 0 }
+			if where == "sample" {
+				h, tt = sample(t, 80, 24)
+				count = func() int {
+					n := 0
+					for _, e := range h.outbox() {
+						if e.Subject == killSubject && e.State == "sent" {
+							n++
+						}
+					}
+					return n
+				}
+			} else {
+				r := newRig(t)
+				h = r.client
+				tt = h.open(80, 24)
+				tt.see(`Nothing waits for you here`)
+				count = func() int { r.proxy.oneMessage(t); return r.server.copies(killSubject) }
+			}
+			r := h.runIn("The text.\n", "compose", "--send", "--to", "ana@example.net", "--subject", killSubject)
+			if r.code != 0 || strings.TrimSpace(r.out) == "" {
+				t.Fatalf("compose --send: %+v", r)
+			}
+			if n := count(); n != 1 {
+				t.Errorf("%d copies", n)
+			}
+			tt.press("g", "o")
+			tt.see(`Outbox`, `✓.*`+killSubject)
+			tt.press("g", "t")
+			tt.see(`Sent`, killSubject)
+			tt.quit()
+			if n := count(); n != 1 {
+				t.Errorf("%d copies after the end", n)
+			}
+		})
+	}
+}
+
+// Many scripts send at once while the mail is open: each message once, none lost.
+func TestManySendersAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	tt := r.client.open(80, 24)
+	tt.see(`Nothing waits for you here`)
+	const n = 6
+	var all []*process
+	for range n {
+		all = append(all, r.compose())
+	}
+	for _, p := range all {
+		if code := p.ended(t); code != 0 {
+			t.Errorf("exit code %d: %s", code, p.errs)
+		}
+	}
+	if got := r.server.copies(killSubject); got != n {
+		t.Errorf("%d copies of %d messages", got, n)
+	}
+	if got := len(r.proxy.seen()); got != n {
+		t.Errorf("%d requests for %d messages", got, n)
+	}
+	tt.quit()
+}
+
+// The process that sends dies with a message of another one on its way: that other one takes over, and the message goes
+// once.
+func TestTakingOver(t *testing.T) {
+	t.Parallel()
+	for _, step := range []string{stepReceived, stepHanded, stepAnswered} {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			tt := r.client.open(80, 24)
+			tt.see(`Nothing waits for you here`)
+			reached := r.proxy.at(step, func() bool { tt.kill(); return true })
+			p := r.compose()
+			waitFor(t, reached, "the step "+step)
+			began := time.Now()
+			if code := p.ended(t); code != 0 && code != 3 {
+				t.Errorf("exit code %d: %s", code, p.errs)
+			}
+			t.Logf("took over after %v", time.Since(began))
+			r.settle()
+			if n := r.server.copies(killSubject); n != 1 {
+				t.Errorf("%d copies", n)
+			}
+		})
+	}
+}
+
+// What one terminal does shows in the other.
+func TestTwoTerminals(t *testing.T) {
+	t.Parallel()
+	h, one := sample(t, 80, 24)
+	two := h.open(80, 24)
+	two.see(`Welcome to teapost`, `Nightly report`)
+	one.to("Nightly report")
+	one.press("e")
+	one.see(`Archived`, `!Build Server`)
+	two.see(`!Build Server`)
+	two.to("Dinner?")
+	two.press("#")
+	two.see(`Trashed`)
+	one.see(`!Ana Müller .*Dinner\?`)
+	one.press("z")
+	one.see(`● Build Server`)
+	two.see(`● Build Server`)
+	one.kill() // the other one goes on alone
+	two.to("Nightly report")
+	two.press("s")
+	two.see(`⚑.*Nightly report`)
+	two.quit()
+	three := h.open(80, 24)
+	three.see(`⚑.*Nightly report`, `!Dinner\?`)
+	three.quit()
+}
+
+// The screen as the client that dies: with each step of a send, and while the text is typed.
+func TestKillScreen(t *testing.T) {
+	t.Parallel()
+	for _, step := range sendSteps {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.client.write("config/teapost/config.toml", "[ui]\nundo_seconds = 0\n")
+			tt := r.client.open(80, 24)
+			tt.see(`Nothing waits for you here`)
+			tt.writeMail()
+			reached := r.proxy.at(step, func() bool { tt.kill(); return true })
+			tt.press("^D")
+			waitFor(t, reached, "the step "+step)
+			tt = r.client.open(80, 24)
+			until(t, "the message", func() bool { return r.server.copies(killSubject) == 1 })
+			tt.see(killSubject) // the copy to oneself
+			tt.press("g", "o")
+			tt.see(`✓.*` + killSubject)
+			tt.quit()
+			r.once(1)
+		})
+	}
+}
+
+// A text is on the disk within a second of its last letter, whatever ends the program.
+func TestKillWhileWriting(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{"kill", "hangup", "term"} {
+		t.Run(end, func(t *testing.T) {
+			t.Parallel()
+			h, tt := sample(t, 80, 24)
+			tt.press("c")
+			tt.see(`New message`)
+			tt.press("tab")
+			tt.write("Half written")
+			tt.press("tab")
+			tt.write("This must not be lost")
+			switch end {
+			case "kill":
+				tt.see(`draft saved`, `This must not be lost`)
+				time.Sleep(1100 * time.Millisecond) // the promise: within a second
+				tt.kill()
+			case "hangup":
+				tt.see(`This must not be lost`)
+				_ = tt.file.Close()
+				waitFor(t, tt.done, "the end with the terminal")
+			case "term":
+				tt.see(`This must not be lost`)
+				signalTerm(t, tt)
+				tt.ended()
+			}
+			tt = h.open(80, 24)
+			tt.see(`Welcome to teapost`)
+			if end == "kill" {
+				tt.see(`teapost ended while you were writing “Half written”`, `y go on`)
+				tt.press("n")
+				tt.see(`!y go on`)
+			}
+			tt.press("g", "d")
+			tt.see(`Drafts`, `Half written`)
+			tt.to("Half written")
+			tt.press("enter")
+			tt.see(`This must not be lost`)
+			tt.kill()
+		})
+	}
+}
