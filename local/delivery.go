@@ -341,7 +341,7 @@ func (s *Server) attempt(ctx context.Context, a *attempt) error {
 			if err := t.undoRecord(a); err != nil {
 				return err
 			}
-			return s.settle(t, a, "The program ended during the attempt; nothing was sent.", 0, waitsForRecipient)
+			return s.settle(t, a, "", 0, waitsForRecipient)
 		}
 		if relay != nil {
 			return s.recordFailure(t, a, relay)
@@ -540,7 +540,7 @@ func (s *Server) settle(t *tx, a *attempt, lastError string, wait time.Duration,
 		due := t.now + wait.Milliseconds()
 		err := t.exec("UPDATE emails SET status = 'queued', claim = NULL, due_at = ?, waits = ?, last_error = ?, cancellable_until = NULL WHERE id = ?",
 			due, waits, nullText(lastError), a.id)
-		if err != nil {
+		if err != nil || lastError == "" {
 			return err
 		}
 		return t.event(a.id, "email.delivery_delayed", map[string]any{"error": lastError, "attempt": a.tries, "nextAttemptAt": instant(due)})
