@@ -266,13 +266,10 @@ func noticeItem(n state.Notice, in newsInput) newsItem {
 		text += " in " + seconds(left)
 		it.every = untilNext(left, time.Second)
 	}
-	// The parts of a notice may go one by one too, the last first; why something failed outlives the keys.
+	// The parts of a notice may go one by one too, the last first; why something failed stays, if need be cut.
 	for i, p := range strings.Split(text, " · ") {
 		rank := 0
-		switch {
-		case i == 1 && n.Kind == state.NoticeFailure:
-			rank = 1
-		case i > 0:
+		if i > 1 || i == 1 && n.Kind != state.NoticeFailure {
 			rank = 4 + i
 		}
 		it.pieces = append(it.pieces, piece{p, rank})

@@ -110,6 +110,23 @@ func TestNewsIsCutByWholeParts(t *testing.T) {
 	}
 }
 
+// Why something failed stays in the line, if need be cut; the keys go before it.
+func TestNewsKeepsTheReason(t *testing.T) {
+	now := time.Date(2026, 11, 30, 9, 41, 0, 0, time.UTC)
+	fail := state.Notice{ID: 1, Kind: state.NoticeFailure, Retry: true, Text: "Loading inbox failed · the answer is larger than 64 MiB (req_fault_1)", At: now}
+	in := newsOf(t, state.Status{Failures: []state.Notice{fail}}, now)
+	for width, want := range map[int]string{
+		120: "Loading inbox failed · the answer is larger than 64 MiB (req_fault_1) · R tries again · ctrl+x dismisses",
+		90:  "Loading inbox failed · the answer is larger than 64 MiB (req_fault_1) · R tries again",
+		60:  "Loading inbox failed · the answer is larger than 64 MiB…",
+		40:  "Loading inbox failed · the answer is…",
+	} {
+		if got := strings.TrimSpace(ansi.Strip(news(in, width))); got != want {
+			t.Errorf("%d: got %q, want %q", width, got, want)
+		}
+	}
+}
+
 func TestNewsOrder(t *testing.T) {
 	now := time.Date(2026, 11, 30, 9, 41, 0, 0, time.UTC)
 	fail := state.Notice{ID: 1, Kind: state.NoticeFailure, Text: "Could not archive “Dinner?”: permission denied (req_9c1) · it is back in place", At: now.Add(-time.Minute)}
