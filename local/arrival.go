@@ -23,7 +23,7 @@ func (s *Server) received(t *tx, p *parsed, in Ingested, o IngestOptions, at int
 	if err := s.noteEvent(t, p.msg, in.message, at); err != nil {
 		return err
 	}
-	if o.Arrival {
+	if o.Arrival && !p.msg.AutoSubmitted {
 		if err := t.answered(thread); err != nil {
 			return err
 		}

@@ -144,6 +144,9 @@ func (s *Server) claimNext(ctx context.Context) (a *attempt, some bool, err erro
 	if err := s.loadDue(ctx, s.reader, id, &a.dueEmail); err != nil {
 		return nil, false, err
 	}
+	if taken, err := s.taken(ctx, &a.dueEmail); err != nil || taken {
+		return nil, true, err
+	}
 	if a.parsed, err = prepare(ctx, a.raw); err != nil {
 		return nil, false, err
 	}

@@ -391,6 +391,7 @@ func (s *Server) act(t *tx, a ruleAction, th *thread, p *parsed, in Ingested, ar
 			return "the sender cannot be blocked", nil
 		}
 		_, _, err := t.block(strings.ToLower(p.msg.From[0].Email))
+		t.rules = nil // they hold the list
 		return "", err
 	case "forward", "reply", "reject":
 		if !arrival {

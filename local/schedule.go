@@ -194,6 +194,9 @@ func (s *Server) sendNext(ctx context.Context) (some bool, err error) {
 	if err := s.loadDue(ctx, s.reader, id, &e); err != nil {
 		return false, err
 	}
+	if taken, err := s.taken(ctx, &e); err != nil || taken {
+		return true, err
+	}
 	p, err := prepare(ctx, e.raw)
 	if err != nil {
 		return false, err
@@ -213,6 +216,16 @@ func (s *Server) sendNext(ctx context.Context) (some bool, err error) {
 		}
 		return s.deliverHere(t, &e, p, mode)
 	})
+}
+
+// taken reports whether an email that was due has gone out in between.
+func (s *Server) taken(ctx context.Context, e *dueEmail) (bool, error) {
+	if len(e.raw) > 0 {
+		return false, nil
+	}
+	var due bool
+	err := s.reader.QueryRowContext(ctx, "SELECT status IN ('queued', 'scheduled') FROM emails WHERE id = ?", e.id).Scan(&due)
+	return !due, err
 }
 
 // deliverHere puts the message into sent, and into the inbox when it is for the mailbox itself.
