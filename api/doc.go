@@ -50,8 +50,46 @@
 // writer failed, and an [*ArgumentError] when the call was refused before anything was
 // sent. All match the targets of this package with [errors.Is].
 //
-// [Async] runs calls beside the caller's own loop, with bounded concurrency, priorities
-// and exactly one final event a call.
+// Which one it is about is in their fields: the server's code, message, refused fields and
+// request id, the number of attempts, whether any request may have left. Their texts are for
+// people and hold no credential and no query.
 //
-// A Client and an Async may be used from many goroutines at once.
+// # Attempts and waits
+//
+// A call makes at most two attempts after the first ([Options].MaxRetries, [WithMaxRetries]),
+// and only if its operation may be repeated, and only after a network failure, a timeout of
+// the attempt, or a 408, 500, 502, 503 or 504; after a 429 only when the server says when. It
+// waits as long as a Retry-After header asks, else a random time between half of and all
+// of 0.5 s, 1 s, 2 s and so on up to 8 s. Asked to wait more than 60 s it gives up at once and says
+// so in [Error].RetryAfter. Each attempt has 30 s ([Options].Timeout, [WithTimeout]), its body
+// included. A cancelled context ends a call at once, in an attempt or in a wait.
+//
+// Each step is an [Event] to the observers ([Options].Observer, [WithObserver]): started,
+// failed, waiting until then, and in the end exactly one of [Done], [GaveUp] and [Cancelled].
+// The rules with a picture are in docs/retries.md of the repository.
+//
+// # Sending once
+//
+// The attempts of a send carry one idempotency key, so that the server takes the message
+// once however often it arrives. To keep that promise over a crash, make the key
+// ([NewIdempotencyKey]) and the body ([EncodeBody]) first, store both, and send with
+// EmailsService.SendBytes and [WithIdempotencyKey]; after a restart the same two again.
+//
+// # Beside a loop of one's own
+//
+// [Async] runs calls for a program that must not wait, such as a user interface: at most so
+// many at once, as many as the server likes, a person's before the background's, identical
+// reads as one, and each [Job] with exactly one [Final]. A job that waits for its next attempt
+// holds no slot. Jobs are cancelled one by one or as a group; Close ends all at once, and Drain
+// lets them finish.
+//
+// # Webhooks
+//
+// [VerifyWebhook] checks the signature of a request that the API makes to a server of
+// one's own, before anything in it is believed.
+//
+// # Concurrency
+//
+// A Client and an Async may be used from many goroutines at once. A client keeps its
+// connections; make one for each account, not one for each call.
 package api
