@@ -49,7 +49,7 @@ const (
 	fewHits = 3000
 	// firstWindow is how many of the newest messages that match are looked at first. Each further window is
 	// windowGrowth times as large.
-	firstWindow  = 2000
+	firstWindow  = 1000
 	windowGrowth = 4
 )
 

@@ -215,7 +215,7 @@ func (s *Server) openFile(ctx context.Context) error {
 func dsn(path string, readOnly bool) string {
 	q := url.Values{"_pragma": {"busy_timeout(10000)", "foreign_keys(1)"}}
 	if readOnly {
-		q.Add("_pragma", "query_only(1)")
+		q["_pragma"] = append(q["_pragma"], "query_only(1)", "cache_size(-8192)")
 	} else {
 		q["_pragma"] = append(q["_pragma"], "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-32768)")
 		q.Set("_txlock", "immediate")

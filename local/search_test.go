@@ -210,7 +210,7 @@ func TestSearchOperators(t *testing.T) {
 func TestSearchPages(t *testing.T) {
 	clk := newClock()
 	s := open(t, t.TempDir(), clk)
-	const threads = 3 * firstWindow / 2
+	const threads = 3 * firstWindow
 	var items []Item
 	for i := range threads {
 		// Imported in an order that is not that of time.
