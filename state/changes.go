@@ -553,7 +553,7 @@ func (m *Mail) changeAnswered(c *change, f api.Final) {
 		m.saveChange(c)
 		m.listsChanged()
 		if n == nil && !c.Change.Quiet && c.Tries == 1 {
-			m.addNotice(Notice{Kind: NoticeInfo, Text: failureText(changeWords[c.Change.Kind].doing+" "+quoted(c.Subject), f.Err) + " · goes again by itself"})
+			m.addNotice(Notice{Kind: NoticeInfo, Text: laterText(changeWords[c.Change.Kind].doing+" "+quoted(c.Subject), f.Err)})
 		}
 	default:
 		m.refuseChange(c, f.Err)

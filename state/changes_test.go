@@ -85,6 +85,23 @@ func (w *world) load2() {
 	w.until("refreshed", func() bool { return !w.mail.List(View{}).Loading })
 }
 
+// A change that is kept and goes later has not failed.
+func TestChangeThatWaitsIsNotCalledFailed(t *testing.T) {
+	for step, why := range map[string]string{"503, 503, 503, ok": "server busy (503)", "429:retry-after=180, ok": "server asks for 3 min"} {
+		inWorld(t, "PATCH /threads/*: "+step, func(w *world) {
+			id := w.arrive("Dinner?", "at seven")
+			w.mail.Refresh()
+			w.until("the thread", func() bool { return len(w.mail.List(View{}).Rows) == 1 })
+			w.mail.Do([]ThreadID{id}, Change{Kind: ChangeStar})
+			w.until("told", func() bool { return w.hasNotice("Starring “Dinner?” later · " + why) })
+			if w.hasNotice("failed") {
+				t.Error("it is called failed")
+			}
+			w.until("it goes", func() bool { return w.mail.Status().Unsent == 0 })
+		})
+	}
+}
+
 func TestRefusedChangeIsRolledBackInPlace(t *testing.T) {
 	inWorld(t, "PATCH /threads/*: 403, ok", func(w *world) {
 		id := w.arrive("Dinner?", "Sunday?")

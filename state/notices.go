@@ -192,6 +192,15 @@ func failureText(title string, err error) string {
 	return fmt.Sprintf("%s failed · %s", title, reason(err))
 }
 
+// laterText says that something did not go through, is kept, and goes again by itself.
+func laterText(title string, err error) string {
+	why := reason(err)
+	if d, ok := askedTooMuch(err); ok {
+		why = "server asks for " + inWords(d)
+	}
+	return title + " later · " + why + " · goes by itself"
+}
+
 func lowerFirst(s string) string {
 	r, n := utf8.DecodeRuneInString(s)
 	return string(unicode.ToLower(r)) + s[n:]
