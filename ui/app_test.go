@@ -343,7 +343,7 @@ func TestRecoveredDraftIsOffered(t *testing.T) {
 	m.recovered = []state.Draft{{ID: "lost", Subject: "Half a letter"}}
 	s := startTest(t, m, 80, 24)
 	s.has("“Half a letter”", "Go on writing it?")
-	s.keys("y")
+	s.keys("enter")
 	if len(s.app.screens) != 1 || s.app.screens[0].(drafter).DraftID() != "lost" {
 		t.Error("the draft is not open")
 	}

@@ -9,11 +9,17 @@ import (
 	"codeberg.org/teapost/teapost/keymap"
 )
 
-// confirm asks one question. Only "y" says yes; enter takes the safe answer.
+// confirm asks one question. "y" says yes; enter takes the safe answer.
 type confirm struct {
 	question string
 	yes      tea.Cmd
 	label    string
+	offer    bool // yes is the safe answer
+}
+
+// newOffer is newConfirm for what does no harm: enter says yes.
+func newOffer(question, label string, yes tea.Cmd) Screen {
+	return &confirm{question: question, yes: yes, label: label, offer: true}
 }
 
 // newConfirm asks question, with a word for what yes does: "trash", "quit anyway". It runs yes when the answer is yes.
@@ -38,7 +44,13 @@ func (c *confirm) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
 
 func (c *confirm) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 	switch a {
-	case keymap.Back, keymap.Accept:
+	case keymap.Accept:
+		f.Pop()
+		if c.offer {
+			return c, c.yes, true
+		}
+		return c, nil, true
+	case keymap.Back:
 		f.Pop()
 		return c, nil, true
 	}
@@ -52,7 +64,11 @@ func (c *confirm) View(f *Frame) string {
 	for _, p := range strings.Split(c.question, "\n") {
 		body = append(body, cells.Wrap(p, inner)...)
 	}
-	body = append(body, "", hint(t, "y", c.label)+"   "+hint(t, "n", "no")+"   "+hint(t, "esc", "no"))
+	yes := "y"
+	if c.offer {
+		yes = "enter"
+	}
+	body = append(body, "", hint(t, yes, c.label)+"   "+hint(t, "n", "no")+"   "+hint(t, "esc", "no"))
 	return box(t, "", body, inner)
 }
 

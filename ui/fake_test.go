@@ -305,6 +305,7 @@ type screenTest struct {
 	t    *testing.T
 	mail *fakeMail
 	app  *app
+	late []chan tea.Msg // of commands that have not ended yet
 }
 
 // startTest starts the program in a window of that size.
@@ -347,6 +348,26 @@ func (s *screenTest) run(cmd tea.Cmd) {
 			s.send(msg)
 		}
 	case <-time.After(20 * time.Millisecond):
+		s.late = append(s.late, ch)
+	}
+}
+
+// catchUp takes what commands said after all, on a machine that is busy, until done or two seconds are over.
+func (s *screenTest) catchUp(done func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(2 * time.Second); !done() && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		late := s.late
+		s.late = nil
+		for _, ch := range late {
+			select {
+			case msg := <-ch:
+				if msg != nil {
+					s.send(msg)
+				}
+			default:
+				s.late = append(s.late, ch)
+			}
+		}
 	}
 }
 
@@ -413,6 +434,10 @@ func (s *screenTest) frame() string {
 // has fails unless the frame holds every text.
 func (s *screenTest) has(texts ...string) {
 	s.t.Helper()
+	s.catchUp(func() bool {
+		f := s.frame()
+		return !slices.ContainsFunc(texts, func(x string) bool { return !strings.Contains(f, x) })
+	})
 	f := s.frame()
 	for _, x := range texts {
 		if !strings.Contains(f, x) {

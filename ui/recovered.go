@@ -10,7 +10,7 @@ import (
 func newRecovered(list []state.Draft) Screen {
 	if len(list) == 1 {
 		d := list[0]
-		return newConfirm("teapost ended while you were writing “"+short(d.Subject)+"”. The text is safe. Go on writing it?", "go on",
+		return newOffer("teapost ended while you were writing “"+short(d.Subject)+"”. The text is safe. Go on writing it?", "go on",
 			openDraftCmd(d))
 	}
 	items := make([]string, len(list))

@@ -470,7 +470,7 @@ func (s *threads) empty(f *Frame) string {
 	var say, more string
 	switch {
 	case !s.list.Known && s.list.Problem != "":
-		say = clean.Line(s.list.Problem)
+		say = "Nothing could be loaded: " + clean.Line(s.list.Problem)
 		if k := key(keymap.Refresh); k != "" {
 			more = k + " tries again"
 		}
