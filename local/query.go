@@ -342,9 +342,11 @@ func (s *Server) meaning(t term) meaning {
 // labelMeaning finds a label by its name, or by that of the label above it. Dashes may stand for blanks.
 func labelMeaning(name string) meaning {
 	f := fold(name)
-	return meaning{level: levelThread, cond: cond{`EXISTS(SELECT 1 FROM thread_labels l JOIN labels n ON n.id = l.label_id
+	return meaning{level: levelThread, cond: cond{
+		`EXISTS(SELECT 1 FROM thread_labels l JOIN labels n ON n.id = l.label_id
 		WHERE l.thread_id = t.id AND (n.folded = ? OR replace(n.folded, ' ', '-') = ? OR n.folded LIKE ? ESCAPE '\'))`,
-		[]any{f, f, escapeLike(f) + "/%"}}}
+		[]any{f, f, escapeLike(f) + "/%"},
+	}}
 }
 
 // textMeaning looks for text. What is negated is taken as whole words: half a word would take out too much.
