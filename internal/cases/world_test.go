@@ -399,11 +399,6 @@ func (w *world) text(s string) {
 	}
 }
 
-// paste gives text as it comes between the marks of a bracketed paste.
-func (w *world) paste(s string) {
-	w.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(s), Paste: true})
-}
-
 func keyMsg(k string) tea.KeyMsg {
 	if k == "space" {
 		return tea.KeyMsg{Type: tea.KeySpace, Runes: []rune{' '}}
