@@ -181,7 +181,7 @@ func inWorld(t *testing.T, s setup, f func(w *world)) {
 	dir := t.TempDir()
 	before := connections.Load()
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(s.now.Sub(time.Now()))
+		time.Sleep(time.Until(s.now))
 		w := &world{checks: c, t: t, dir: dir, setup: s}
 		w.bar = w.row("frames")
 		srv, err := local.Open(context.Background(), local.Options{
