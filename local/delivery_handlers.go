@@ -199,6 +199,7 @@ func (s *Server) getTracking(c *call) (any, error) {
 		r := r.(map[string]any)
 		recipients = append(recipients, map[string]any{
 			"email": r["email"], "kind": r["kind"], "attributed": false, "openCount": 0, "clickCount": 0, "firstOpenAt": nil, "lastOpenAt": nil,
+			"firstClickAt": nil, "lastClickAt": nil,
 		})
 	}
 	return map[string]any{

@@ -51,8 +51,9 @@ func (s *Server) listPeople(c *call) (any, error) {
 	for word := range strings.FieldsSeq(fold(c.query.Get("q"))) {
 		// At the start of a word, as a person types a name or an address.
 		like := escapeLike(word) + "%"
-		where = append(where, `(p.folded LIKE ? ESCAPE '\' OR p.folded LIKE ? ESCAPE '\' OR p.folded LIKE ? ESCAPE '\' OR p.folded LIKE ? ESCAPE '\')`)
-		args = append(args, like, "% "+like, "%."+like, "%@"+like)
+		where = append(where, `(p.folded LIKE ? ESCAPE '\' OR p.folded LIKE ? ESCAPE '\' OR p.folded LIKE ? ESCAPE '\' OR p.folded LIKE ? ESCAPE '\'
+			OR k.folded LIKE ? ESCAPE '\' OR k.folded LIKE ? ESCAPE '\')`)
+		args = append(args, like, "% "+like, "%."+like, "%@"+like, like, "% "+like)
 	}
 	if v := c.query.Get("email"); v != "" {
 		where, args = append(where, "p.email = ?"), append(args, strings.ToLower(v))

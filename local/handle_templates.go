@@ -507,7 +507,9 @@ func (s *Server) createTemplate(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.templateDetail(c.ctx, wireID("tpl", id))
+	out, err := s.templateDetail(c.ctx, wireID("tpl", id))
+	delete(out, "latest") // which only reading a template gives
+	return out, err
 }
 
 // changeTemplate runs fn on the template of the path and its latest version, if expectedVersion agrees.

@@ -89,6 +89,13 @@ func (c *client) raw(method, path, body string, header ...string) (*http.Respons
 	if res.Header.Get("X-Request-Id") == "" {
 		c.t.Errorf("%s %s: no request id", method, path)
 	}
+	if res.StatusCode == http.StatusOK {
+		shapes, err := contractShapes()
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		shapes.verify(c.t, method, path, raw)
+	}
 	return res, raw
 }
 

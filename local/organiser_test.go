@@ -351,7 +351,7 @@ func TestTemplates(t *testing.T) {
 			"props": []any{obj{"key": "name", "required": true}}, "slots": []any{obj{"key": "greeting", "default": "welcome!"}},
 		})
 		id := made["id"].(string)
-		if made["slug"] != "welcome-letter" || made["status"] != "draft" || made["latest"].(obj)["state"] != "draft" {
+		if made["slug"] != "welcome-letter" || made["status"] != "draft" || made["latestVersion"] != 1.0 {
 			t.Errorf("template: %v", made)
 		}
 		preview := c.do(200, "POST", "/templates/welcome-letter/preview", obj{"props": obj{"name": "<Ada>"}})
