@@ -390,7 +390,7 @@ func (p *prepared) finish(ans *answer, attempts int) error {
 	ans.attempts = attempts
 	if err := p.decode(ans); err != nil {
 		message := "the answer does not have the shape of " + p.op.Answer
-		if !p.raw && len(ans.body) > 0 && !json.Valid(ans.body) {
+		if !p.raw && len(ans.body) > 0 && !validJSON(ans.body) {
 			message = "" // as of any error: the beginning of the body
 		}
 		e := p.serverError(ans.status, ans.header, ans.body, codeUnrecognised, message)
@@ -409,7 +409,7 @@ func eventText(s string) string { return firstCharacters(s, 200) }
 
 func isObject(b []byte) bool {
 	trimmed := strings.TrimLeft(string(b[:min(len(b), 64)]), " \t\r\n")
-	return strings.HasPrefix(trimmed, "{") && json.Valid(b)
+	return strings.HasPrefix(trimmed, "{") && validJSON(b)
 }
 
 // Request is a call that has no method of its own on the client.
@@ -471,7 +471,7 @@ func (c *Client) Do(ctx context.Context, r Request, options ...CallOption) (*Raw
 	}
 	var got RawAnswer
 	rq.decode = func(ans *answer) error {
-		if !r.Bytes && ans.body != nil && !json.Valid(ans.body) {
+		if !r.Bytes && ans.body != nil && !validJSON(ans.body) {
 			return errNoJSON
 		}
 		got = RawAnswer{Status: ans.status, Header: ans.header, Body: ans.body, Attempts: ans.attempts}

@@ -95,7 +95,7 @@ func VerifyWebhook(secret string, headers http.Header, body []byte, tolerance ti
 		return nil, &WebhookError{Reason: ErrWebhookSignature, At: at}
 	}
 	payload := cleanJSON(body)
-	if !json.Valid(payload) {
+	if !validJSON(payload) {
 		return nil, &WebhookError{Reason: ErrWebhookBody, At: at}
 	}
 	return &VerifiedWebhook{
