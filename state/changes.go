@@ -326,6 +326,13 @@ func (m *Mail) Undo() bool {
 			return true
 		}
 	}
+	// A send of the process before this one: its line offers the same.
+	for i := len(m.outbox) - 1; i >= 0; i-- {
+		if e := m.outbox[i]; e.State == EntryAccepted && m.now().Before(e.CancelUntil) && e.canTakeBack(m.now()) {
+			m.takeBack(e)
+			return true
+		}
+	}
 	return false
 }
 

@@ -85,6 +85,26 @@ func (w *world) load2() {
 	w.until("refreshed", func() bool { return !w.mail.List(View{}).Loading })
 }
 
+// The line of a send offers to take it back after a restart too.
+func TestUndoOfASendAfterARestart(t *testing.T) {
+	inWorld(t, "ok", func(w *world) {
+		id := w.mail.Send(w.draft("hasty"), SendOptions{Undo: 10 * time.Second})
+		w.until("accepted", func() bool { return w.entry(id).State == EntryAccepted })
+		w.restart()
+		w.untilWithin(5*time.Second, "the line", func() bool { return w.hasNotice("Sending to Grace") })
+		if !w.mail.Undo() {
+			t.Fatal("there is nothing to undo")
+		}
+		w.until("taken back", func() bool { return w.entry(id).State == EntryCancelled })
+		if n := w.copies("hasty"); n != 0 {
+			t.Errorf("%d copies were sent", n)
+		}
+		if w.mail.Undo() {
+			t.Error("it was undone twice")
+		}
+	})
+}
+
 // A change that is kept and goes later has not failed.
 func TestChangeThatWaitsIsNotCalledFailed(t *testing.T) {
 	for step, why := range map[string]string{"503, 503, 503, ok": "server busy (503)", "429:retry-after=180, ok": "server asks for 3 min"} {
