@@ -13,17 +13,22 @@ import (
 // received does what follows from a message that came in: it is counted among the subscriptions, its invitation is noted,
 // rules act on it, and for mail that comes just now reminders end and absences are answered.
 func (s *Server) received(t *tx, p *parsed, in Ingested, o IngestOptions, at int64, delivered string) error {
-	if o.outgoing || o.exact != nil {
+	if !o.incoming {
 		return nil
 	}
 	thread, _ := parseID("thr", in.ThreadID)
 	if err := s.noteSubscription(t, p.msg, in.message, at, delivered); err != nil {
 		return err
 	}
-	if err := s.noteEvent(t, p.msg, in.message, at); err != nil {
-		return err
+	if !o.outgoing { // an own event is there already
+		if err := s.noteEvent(t, p.msg, in.message, at); err != nil {
+			return err
+		}
 	}
-	if o.Arrival && !p.msg.AutoSubmitted {
+	if o.exact != nil {
+		return nil // all that was to be done about it was done where it comes from
+	}
+	if o.Arrival && !o.outgoing && !p.msg.AutoSubmitted {
 		if err := t.answered(thread); err != nil {
 			return err
 		}

@@ -284,9 +284,16 @@ func (s *Server) deleteLabel(c *call) (any, error) {
 
 // labelColors are colours that go well with both a light and a dark background.
 var labelColors = [][3]string{
-	{"Red", "#d93025", "#ffffff"}, {"Orange", "#e8710a", "#ffffff"}, {"Yellow", "#f9ab00", "#000000"}, {"Green", "#188038", "#ffffff"},
-	{"Teal", "#129eaf", "#ffffff"}, {"Blue", "#1a73e8", "#ffffff"}, {"Purple", "#9334e6", "#ffffff"}, {"Pink", "#e52592", "#ffffff"},
-	{"Brown", "#795548", "#ffffff"}, {"Gray", "#5f6368", "#ffffff"},
+	{"Red", "#d93025", "#ffffff"},
+	{"Orange", "#e8710a", "#ffffff"},
+	{"Yellow", "#f9ab00", "#000000"},
+	{"Green", "#188038", "#ffffff"},
+	{"Teal", "#129eaf", "#ffffff"},
+	{"Blue", "#1a73e8", "#ffffff"},
+	{"Purple", "#9334e6", "#ffffff"},
+	{"Pink", "#e52592", "#ffffff"},
+	{"Brown", "#795548", "#ffffff"},
+	{"Gray", "#5f6368", "#ffffff"},
 }
 
 func (s *Server) listLabelColors(*call) (any, error) {

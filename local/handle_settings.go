@@ -23,8 +23,6 @@ func (v settingsValues) texts(name string) []string {
 	return out
 }
 
-func (v settingsValues) on(name string) bool { b, _ := v[name].(bool); return b }
-
 // scopeDefaults are the settings that an address or a domain may set for itself. What a local mailbox cannot do is off.
 var scopeDefaults = map[string]any{
 	"signature": "", "openEmailSignature": false, "trackOpens": false, "trackClicks": false, "externalImages": false,

@@ -188,7 +188,10 @@ def rules():
     assert field(client.rules.update(field(second, "id"), {"enabled": False}), "enabled") is False
     assert len(client.rules.list_all()) == 2
     assert field(client.rules.test(field(rule, "id")), "matched") == 0
-    assert list(client.rules.iterate_runs()) == []
+    thread = arrives("A ruled message")
+    assert any(field(l, "name") == "Ruled" for l in field(client.threads.get(thread), "labels"))
+    runs = client.rules.list_all_runs(thread_id=thread)
+    assert [field(r, "ruleId") for r in runs] == [field(rule, "id")]
     client.rules.delete(field(rule, "id"))
     client.rules.delete(field(second, "id"))
 
