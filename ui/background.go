@@ -13,14 +13,15 @@ import (
 
 const (
 	askBackground = "\x1b]11;?\x07"
-	answerWithin  = 10 * time.Second
 	answerGap     = 300 * time.Millisecond // between the parts of an answer on a slow line
 	maxAnswer     = 40
 )
 
 // background waits for the terminal's answer.
 type background struct {
-	until time.Time // of waiting for the answer; zero: nobody asked, or it has come
+	// asked stays until the answer has come, however late: on a slow line, or after the program was stopped in
+	// between, its letters would be taken for actions.
+	asked bool
 	next  time.Time // of waiting for the next part of one that has begun; zero: none has
 	text  string
 }
@@ -31,7 +32,7 @@ func (a *app) askCmd() tea.Cmd {
 	if query == nil || a.o.Theme != "" && a.o.Theme != "auto" || a.o.Colors == ColorsNone || a.o.Colors == Colors16 {
 		return nil
 	}
-	a.background.until = a.now.Add(answerWithin)
+	a.background.asked = true
 	return func() tea.Msg {
 		// A terminal that cannot be asked is one that does not answer.
 		_ = query(askBackground)
@@ -41,7 +42,7 @@ func (a *app) askCmd() tea.Cmd {
 
 // take looks whether a key is a part of the answer and keeps it from being an action; dark is told once it is complete.
 func (b *background) take(k tea.KeyMsg, now time.Time) (taken, known, dark bool) {
-	if b.until.IsZero() || now.After(b.until) || k.Paste {
+	if !b.asked || k.Paste {
 		return false, false, false
 	}
 	text := string(k.Runes)
@@ -67,7 +68,7 @@ func (b *background) take(k tea.KeyMsg, now time.Time) (taken, known, dark bool)
 		*b = background{}
 		return true, known, dark
 	}
-	*b = background{}
+	*b = background{asked: true}
 	return false, false, false
 }
 
