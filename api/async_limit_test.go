@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -23,7 +24,7 @@ func flood(t *testing.T, a *Async, w *watch, n int, path string, p Priority) (st
 		}
 		j := w.get(fmt.Sprintf("%s-%d", path, count.Add(1)), path, p)
 		j.Done = func(f Final) { w.done(f); next() }
-		if _, err := a.Submit(j); err != nil {
+		if _, err := a.Submit(j); err != nil && !errors.Is(err, ErrClosed) {
 			t.Error(err)
 		}
 	}
