@@ -191,7 +191,7 @@ func (m *Mail) enqueue(cs []*change) {
 				}
 				m.listsChanged()
 				m.addNotice(Notice{Kind: NoticeFailure, Text: "Could not " + changeWords[cs[0].Change.Kind].todo + " " + m.object(cs) +
-					": nothing can be written to the disk (" + err.Error() + ") · it is as it was"})
+					": " + diskReason(err) + " · it is as it was"})
 				return
 			}
 			for _, c := range cs {
@@ -242,7 +242,7 @@ func (m *Mail) logWrite(what string) func(error) {
 // diskTrouble says once that nothing can be written.
 func (m *Mail) diskTrouble(err error) {
 	m.removeNotices(func(n *notice) bool { return n.UndoTo == "disk" })
-	m.addNotice(Notice{Kind: NoticeFailure, Text: "Cannot write to " + m.opts.StateDir + ": " + err.Error(), UndoTo: "disk"})
+	m.addNotice(Notice{Kind: NoticeFailure, Text: "Nothing can be kept on the disk: " + diskReason(err) + " (" + m.opts.StateDir + ")", UndoTo: "disk"})
 }
 
 // inverse is the change that takes c back on a row as it is now; ok is false when c would change nothing.
