@@ -43,6 +43,7 @@ type newsItem struct {
 	pieces []piece
 	tone   func(*Theme) Style
 	stops  bool          // it says that esc stops
+	passes bool          // it is said and done: there is no more to see of it
 	every  time.Duration // how soon its words change by themselves; 0: never
 }
 
@@ -56,7 +57,7 @@ func newsItems(in newsInput) []newsItem {
 	st, now := in.Status, in.Now
 	var flash []newsItem
 	if in.Flash != "" {
-		it := newsItem{pieces: parts(in.Flash, in.Theme), tone: plainTone}
+		it := newsItem{pieces: parts(in.Flash, in.Theme), tone: plainTone, passes: true}
 		if in.FlashFailure {
 			it.tone = warnTone
 		}
@@ -97,6 +98,7 @@ func newsItems(in newsInput) []newsItem {
 	}
 	for _, n := range st.Results {
 		it := noticeItem(n, in)
+		it.passes = true
 		switch {
 		case newer(n.At):
 			firstResults = append(firstResults, it)
@@ -328,10 +330,16 @@ func clock(t, now time.Time) string {
 func news(in newsInput, width int) string {
 	t := in.Theme
 	items := newsItems(in)
+	more := 0 // what the list of calls shows besides
+	for i, it := range items {
+		if i > 0 && !it.passes {
+			more++
+		}
+	}
 	right := ""
 	switch {
-	case len(items) > 1:
-		right = strconv.Itoa(len(items)-1) + " more"
+	case more > 0:
+		right = strconv.Itoa(more) + " more"
 		if k := in.Key(keymap.Activity); k != "" {
 			right += " " + k
 		}

@@ -136,8 +136,11 @@ func TestNewsOrder(t *testing.T) {
 		return strings.TrimSpace(ansi.Strip(news(newsOf(t, st, now), 140)))
 	}
 	all := state.Status{Failures: []state.Notice{fail}, Results: []state.Notice{done}, Calls: []state.Call{run}}
-	if got := first(all); !strings.HasPrefix(got, "Could not archive “Dinner?”: permission denied (req_9c1) · it is back in place") || !strings.HasSuffix(got, "2 more !") {
+	if got := first(all); !strings.HasPrefix(got, "Could not archive “Dinner?”: permission denied (req_9c1) · it is back in place") || !strings.HasSuffix(got, "1 more !") {
 		t.Errorf("a failure stands first: %q", got)
+	}
+	if got := first(state.Status{Failures: []state.Notice{fail}, Results: []state.Notice{done}}); strings.Contains(got, "more") {
+		t.Errorf("what is said and done is not to be seen among the calls: %q", got)
 	}
 	done.At = now
 	all.Results[0] = done
