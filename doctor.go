@@ -128,7 +128,7 @@ func (x *examination) relay(ctx context.Context, b *mailbox, cfg *config.Config)
 
 // search looks at the search index of a mailbox on this machine.
 func (x *examination) search(ctx context.Context, s *local.Server) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	switch err := s.CheckSearch(ctx); {
 	case err == nil:
@@ -136,7 +136,7 @@ func (x *examination) search(ctx context.Context, s *local.Server) {
 	case errors.Is(err, local.ErrIndexing):
 		x.note("search", err.Error()+"; it is filled while the mail is open")
 	case errors.Is(err, context.DeadlineExceeded):
-		x.note("search", "the index is too large to be looked through in 20 s")
+		x.note("search", "the index is too large to be looked through in 5 s; `teapost doctor --rebuild` makes it anew")
 	default:
 		x.bad("search", fmt.Errorf("%w; `teapost doctor --rebuild` makes it anew", err))
 	}

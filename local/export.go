@@ -402,6 +402,9 @@ func checkCopy(ctx context.Context, path string) (err error) {
 
 // newFile has fill write a file beside path and gives it its name when it is on the disk.
 func newFile(path string, fill func(*os.File) error) (err error) {
+	if path, err = filepath.Abs(path); err != nil {
+		return err
+	}
 	if _, err := os.Lstat(path); err == nil {
 		return &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
 	}

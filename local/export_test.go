@@ -309,7 +309,8 @@ func TestBackupIsAMailbox(t *testing.T) {
 	clk := newClock()
 	s := livedIn(t, clk)
 	dir := t.TempDir()
-	if err := s.Backup(context.Background(), filepath.Join(dir, FileName)); err != nil {
+	t.Chdir(dir)
+	if err := s.Backup(context.Background(), FileName); err != nil {
 		t.Fatal(err)
 	}
 	copied := open(t, dir, clk)
