@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -117,6 +118,10 @@ func (s *store) await(ctx context.Context, fn func(*sql.DB) error) error {
 func (m *Mail) load(ctx context.Context) error {
 	var shared sharedTables
 	if err := m.state.await(ctx, func(db *sql.DB) (err error) {
+		// The version first: what is written after it is seen by the next look.
+		if err := db.QueryRow("PRAGMA data_version").Scan(&m.dataVersion); err != nil {
+			return err
+		}
 		shared, err = readShared(db)
 		return err
 	}); err != nil {
@@ -128,7 +133,9 @@ func (m *Mail) load(ctx context.Context) error {
 		m.changeSeq = max(m.changeSeq, c.Seq)
 	}
 	for _, d := range shared.drafts {
-		m.drafts[d.Draft.ID] = &draftRecord{draftDoc: *d, known: true, stored: true, status: DraftStatus{State: d.saveState(), At: d.Draft.UpdatedAt}}
+		rec := &draftRecord{draftDoc: *d, known: true, stored: true, status: DraftStatus{State: d.saveState(), At: d.Draft.UpdatedAt}}
+		rec.disk.Store(d.Rev)
+		m.drafts[d.Draft.ID] = rec
 	}
 	return m.cache.await(ctx, m.loadCache)
 }
@@ -138,29 +145,18 @@ func (m *Mail) mergeShared(t sharedTables) {
 	stored := map[EntryID]bool{}
 	for _, e := range t.entries {
 		stored[e.ID] = true
-		have := m.entry(e.ID)
-		switch {
-		case have == nil:
+		if have := m.entry(e.ID); have != nil {
+			m.mergeEntry(have, e)
+		} else {
 			m.outbox = append(m.outbox, e)
-		case e.Rev > have.Rev && !have.busy():
-			call, follow, look := have.call, have.follow, have.look
-			mine, at, tries := have.mine, have.followAt, have.followTries
-			was := have.State
-			*have = *e
-			have.call, have.follow, have.look, have.mine, have.followAt, have.followTries = call, follow, look, mine, at, tries
-			if have.mine && was != have.State {
-				m.tellEntry(have)
-			}
 		}
 	}
-	kept := m.outbox[:0]
-	for _, e := range m.outbox {
-		if stored[e.ID] || e.busy() || e.unsaved || e.State == EntrySaving {
-			kept = append(kept, e)
-		}
+	m.outbox = slices.DeleteFunc(slices.Clone(m.outbox), func(e *entry) bool {
+		return !stored[e.ID] && !e.busy() && !e.unsaved && e.saving == 0
+	})
+	if m.owner {
+		m.adoptSending()
 	}
-	clear(m.outbox[len(kept):])
-	m.outbox = kept
 
 	there := map[string]bool{}
 	for _, c := range t.changes {
@@ -184,20 +180,45 @@ func (m *Mail) mergeShared(t sharedTables) {
 		}
 	}
 	sort.SliceStable(m.changes, func(i, j int) bool { return m.changes[i].Seq < m.changes[j].Seq })
-	for _, d := range t.drafts {
-		m.mergeDraft(d)
-	}
+	m.mergeDrafts(t.drafts)
 	m.snoozes = t.snoozes
 	m.listsChanged()
 }
 
-// tellEntry says what became of a message that this process made and another one sent.
-func (m *Mail) tellEntry(e *entry) {
+// mergeEntry takes over what another process wrote of an entry.
+func (m *Mail) mergeEntry(have, e *entry) {
+	switch {
+	case have.saving > 0 || e.Rev == *have.disk:
+		// The write that is on its way decides, and when it fails there is another look; or there is nothing new.
+	case have.busy(): // the one thing that can be wished of a message that is being sent
+		have.CancelWanted = e.CancelWanted
+		*have.disk = e.Rev
+	default:
+		run, was, wanted := have.entryRun, have.State, have.CancelWanted || have.TooLate
+		*have = *e
+		have.entryRun = run
+		*have.disk, have.kept = e.Rev, false
+		if have.mine && was != have.State {
+			m.tellEntry(have, wanted)
+		}
+	}
+}
+
+// tellEntry says what became of a message that this process made, or had taken back, and another one sent.
+func (m *Mail) tellEntry(e *entry, takenBack bool) {
 	switch e.State {
 	case EntrySent:
 		m.sentNotice(e, string(api.EmailSent))
 	case EntryFailed:
 		m.failedNotice(e)
+	case EntryCancelled:
+		if takenBack {
+			m.tookBack(e)
+		}
+	case EntryAccepted, EntryUnknown:
+		if takenBack && !e.CancelWanted && e.TooLate {
+			m.addNotice(Notice{Kind: NoticeFailure, Entry: e.ID, Text: "Not known whether " + quoted(e.Subject) + " was taken back"})
+		}
 	}
 }
 

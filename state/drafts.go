@@ -5,12 +5,14 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"sort"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"codeberg.org/teapost/teapost/api"
@@ -48,7 +50,13 @@ type draftRecord struct {
 	mine     bool   // edited in this process
 	created  uint64 // when the server made it; counts that were asked for before do not hold it
 	claiming bool   // the write that must be on disk before the save runs
+	saving   int    // writes to the disk that have not ended
+
+	disk atomic.Int64 // the revision on the disk, as far as this process knows
 }
+
+// here reports that somebody is writing it in this process.
+func (rec *draftRecord) here() bool { return rec.mine && rec.Open }
 
 // draftIndex is the server's list of drafts.
 type draftIndex struct {
@@ -215,7 +223,7 @@ func (m *Mail) DiscardDraft(id DraftID) {
 
 func (m *Mail) discard(id DraftID) {
 	rec := m.drafts[id]
-	delete(m.drafts, id)
+	m.forgetDraft(rec)
 	rec.sent = true // an answer that is still to come finds nothing to do
 	m.state.write(func(tx *sql.Tx) error {
 		if _, err := tx.Exec("DELETE FROM draft WHERE id = ?", string(id)); err != nil {
@@ -257,22 +265,49 @@ func (m *Mail) holdDraft(id DraftID) {
 // draftSent forgets a draft that is in the outbox now.
 func (m *Mail) draftSent(d Draft) {
 	if rec := m.drafts[d.ID]; rec != nil && rec.call == "" {
-		delete(m.drafts, d.ID)
+		m.forgetDraft(rec)
 	}
 }
 
-// reopenDraft makes a draft of a message that does not go, and writes it.
-func (m *Mail) reopenDraft(d Draft) { m.writeDraft(m.reopened(d)) }
+// forgetDraft takes a draft off the list, unless another one has its place.
+func (m *Mail) forgetDraft(rec *draftRecord) {
+	m.removals++
+	if m.drafts[rec.Draft.ID] == rec {
+		delete(m.drafts, rec.Draft.ID)
+	}
+}
 
-func (m *Mail) reopened(d Draft) *draftRecord {
-	d.ServerID = ""
+// reopened makes a draft of a message that does not go. It is not among the drafts yet: see adoptReopened.
+func (m *Mail) reopened(e *entry) *draftRecord {
+	d := e.Draft
+	if e.EmailID != "" { // the server's copy went when the message was accepted
+		d.ServerID = ""
+	}
 	d.UpdatedAt = m.now()
-	rec := &draftRecord{known: true}
-	rec.Draft = d
-	rec.status = DraftStatus{State: SaveDirty}
+	rec := &draftRecord{known: true, stored: true}
+	if have := m.drafts[d.ID]; have != nil {
+		if have.known && !have.sent && sum(have.Draft) != sum(d) {
+			d.ID = DraftID(newID()) // somebody wrote on
+		} else {
+			rec.disk.Store(have.disk.Load())
+		}
+	}
+	rec.Draft, rec.Rev = d, m.nextRev(0)
+	rec.status = DraftStatus{State: SaveDisk, At: m.now()}
 	rec.serverAt = m.now().Add(serverAfter)
-	m.drafts[d.ID] = rec
 	return rec
+}
+
+func (m *Mail) adoptReopened(rec *draftRecord) { m.drafts[rec.Draft.ID] = rec }
+
+// putReopened writes such a draft as part of another transaction.
+func (m *Mail) putReopened(rec *draftRecord) func(*sql.Tx) error {
+	doc, rev, id := marshal(rec.draftDoc), rec.Rev, rec.Draft.ID
+	return func(tx *sql.Tx) error {
+		err := putDraft(tx, id, rec.disk.Load(), rev, doc)
+		rec.disk.Store(rev)
+		return err
+	}
 }
 
 // flushDrafts has everything typed written, at the end.
@@ -313,21 +348,63 @@ func (m *Mail) dueDraft() time.Time {
 	return due
 }
 
-const putDraft = "INSERT INTO draft(id, rev, doc) VALUES(?, ?, ?) ON CONFLICT(id) DO UPDATE SET rev = excluded.rev, doc = excluded.doc"
+// putDraft writes the row of a draft. What another process wrote there since this one knew it is kept as a draft of its own,
+// so that nothing typed is lost.
+func putDraft(tx *sql.Tx, id DraftID, was, rev int64, doc []byte) error {
+	var there int64
+	var other []byte
+	err := tx.QueryRow("SELECT rev, doc FROM draft WHERE id = ?", string(id)).Scan(&there, &other)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if err == nil && there != was {
+		if err := keepOther(tx, other, doc); err != nil {
+			return err
+		}
+	}
+	_, err = tx.Exec("INSERT INTO draft(id, rev, doc) VALUES(?, ?, ?) ON CONFLICT(id) DO UPDATE SET rev = excluded.rev, doc = excluded.doc", string(id), rev, doc)
+	return err
+}
+
+// keepOther stores the text of doc, with its attachments, under a new id when it is not that of mine.
+func keepOther(tx *sql.Tx, doc, mine []byte) error {
+	var d, own draftDoc
+	if json.Unmarshal(doc, &d) != nil || json.Unmarshal(mine, &own) != nil || sum(d.Draft) == sum(own.Draft) || d.Draft.empty() {
+		return nil
+	}
+	d = draftDoc{Draft: d.Draft, Rev: d.Rev}
+	d.Draft.ID, d.Draft.ServerID = DraftID(newID()), ""
+	files := d.Draft.Files
+	d.Draft.Files = nil
+	for _, f := range files {
+		id := newID()
+		if _, err := tx.Exec("INSERT INTO file(id, draft, bytes) SELECT ?, ?, bytes FROM file WHERE id = ?", id, string(d.Draft.ID), f.ID); err != nil {
+			return err
+		}
+		f.ID = id
+		d.Draft.Files = append(d.Draft.Files, f)
+	}
+	_, err := tx.Exec("INSERT INTO draft(id, rev, doc) VALUES(?, ?, ?)", string(d.Draft.ID), d.Rev, marshal(d))
+	return err
+}
 
 func (m *Mail) writeDraft(rec *draftRecord) { m.writeDraftThen(rec, nil) }
 
 // writeDraftThen writes a draft and has then, if any, run by the loop when it is on the disk or could not be.
 func (m *Mail) writeDraftThen(rec *draftRecord, then func(error)) {
 	rec.diskAt = time.Time{}
-	rec.Rev++
+	rec.Rev = m.nextRev(rec.Rev)
+	rec.saving++
 	doc, rev, id, at := marshal(rec.draftDoc), rec.Rev, rec.Draft.ID, m.now()
 	rec.stored = true
 	m.state.write(func(tx *sql.Tx) error {
-		_, err := tx.Exec(putDraft, string(id), rev, doc)
-		return err
+		return putDraft(tx, id, rec.disk.Load(), rev, doc)
 	}, func(err error) {
+		if err == nil {
+			rec.disk.Store(rev)
+		}
 		m.post(func() {
+			rec.saving--
 			if then != nil {
 				defer then(err)
 			}
@@ -429,7 +506,7 @@ func (m *Mail) draftSaved(rec *draftRecord, text string, f api.Final) {
 			if saved.ID != "" {
 				m.deleteServerDraft(saved.ID)
 			}
-			delete(m.drafts, rec.Draft.ID)
+			m.forgetDraft(rec)
 			return
 		}
 		rec.Lost, rec.Trying, rec.tries = false, "", 0
@@ -447,7 +524,7 @@ func (m *Mail) draftSaved(rec *draftRecord, text string, f api.Final) {
 			rec.serverAt = m.now().Add(serverAfter)
 		}
 	case rec.sent:
-		delete(m.drafts, rec.Draft.ID)
+		m.forgetDraft(rec)
 		return
 	case errors.As(f.Err, &ae) && ae.Status >= 400 && ae.Status < 500 && ae.Status != 408:
 		rec.Lost, rec.Trying = false, ""
@@ -498,7 +575,7 @@ func (m *Mail) lookForDraft(rec *draftRecord) {
 	rec.call = m.start(want{op: "drafts.list", title: "Looking for a draft", purpose: "draft " + string(newest.ID), priority: api.Visible, run: run, done: func(f api.Final) {
 		rec.call = ""
 		if rec.sent {
-			delete(m.drafts, rec.Draft.ID)
+			m.forgetDraft(rec)
 			return
 		}
 		if f.Err != nil {
@@ -774,16 +851,28 @@ func (m *Mail) fetchDraft(rec *draftRecord, person bool) {
 	})
 }
 
-// mergeDraft takes over what another process wrote.
-func (m *Mail) mergeDraft(d *draftDoc) {
-	rec := m.drafts[d.Draft.ID]
-	if rec == nil {
-		rec = &draftRecord{known: true, stored: true}
-		m.drafts[d.Draft.ID] = rec
-	}
-	if d.Rev > rec.Rev && rec.diskAt.IsZero() && !rec.sent {
+// mergeDrafts takes over what other processes wrote. What is being written here stays: when it is written it gets its
+// place, and the other text one of its own.
+func (m *Mail) mergeDrafts(all []*draftDoc) {
+	there := map[DraftID]bool{}
+	for _, d := range all {
+		there[d.Draft.ID] = true
+		rec := m.drafts[d.Draft.ID]
+		if rec == nil {
+			rec = &draftRecord{}
+			m.drafts[d.Draft.ID] = rec
+		}
+		if rec.saving > 0 || !rec.diskAt.IsZero() || rec.sent || rec.here() || d.Rev == rec.disk.Load() {
+			continue
+		}
 		rec.draftDoc, rec.known, rec.stored = *d, true, true
+		rec.disk.Store(d.Rev)
 		rec.status = DraftStatus{State: d.saveState(), At: d.Draft.UpdatedAt}
+	}
+	for id, rec := range m.drafts { // sent or thrown away there
+		if rec.stored && !there[id] && rec.saving == 0 && rec.diskAt.IsZero() && !rec.sent && !rec.here() && rec.call == "" && !rec.claiming {
+			delete(m.drafts, id)
+		}
 	}
 }
 

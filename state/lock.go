@@ -31,18 +31,23 @@ func (l *processLock) release() error {
 	return nil
 }
 
-// tryLock becomes the owner if nobody else is. With the lock held.
-func (m *Mail) tryLock() {
-	if m.owner {
-		return
-	}
+// getLock takes the lock if nobody has it, and reports whether this process has it now. With the lock held.
+func (m *Mail) getLock() bool {
 	m.nextLock = m.now().Add(lockEvery)
+	if m.opts.Watch {
+		return false
+	}
 	got, err := m.lock.try()
 	if err != nil {
 		m.log.Warn("cannot lock", "error", err.Error())
-		return
 	}
-	if !got {
+	return got
+}
+
+// becomeOwner begins to send and sync. What is in memory must have been read since the lock was taken: the owner before
+// may have sent what an older look shows as waiting. With the lock held.
+func (m *Mail) becomeOwner() {
+	if m.owner || m.closing {
 		return
 	}
 	m.owner = true
@@ -57,8 +62,8 @@ func (m *Mail) tryLock() {
 }
 
 func (m *Mail) tickLock(now time.Time) {
-	if !m.owner && !now.Before(m.nextLock) {
-		m.tryLock()
+	if !m.owner && !now.Before(m.nextLock) && m.getLock() {
+		m.reloadThen(m.becomeOwner)
 	}
 	if !now.Before(m.nextLook) {
 		m.nextLook = now.Add(lookEvery)
@@ -79,18 +84,19 @@ func (m *Mail) lookAtOthers() {
 			if version == m.dataVersion {
 				return
 			}
-			first := m.dataVersion == 0
 			m.dataVersion = version
-			if !first {
-				m.reload()
-			}
+			m.reload()
 		})
 	})
 }
 
 // reload reads the tables that several processes write to.
-func (m *Mail) reload() {
+func (m *Mail) reload() { m.reloadThen(nil) }
+
+// reloadThen is reload, and has then, if any, run once what was read is taken over.
+func (m *Mail) reloadThen(then func()) {
 	var got sharedTables
+	removals := m.removals
 	m.state.read(func(db *sql.DB) error {
 		var err error
 		got, err = readShared(db)
@@ -100,6 +106,15 @@ func (m *Mail) reload() {
 			m.log.Warn("cannot read what another teapost wrote", "error", err.Error())
 			return
 		}
-		m.post(func() { m.mergeShared(got) })
+		m.post(func() {
+			if removals != m.removals { // what was read may still hold what was removed here meanwhile
+				m.reloadThen(then)
+				return
+			}
+			m.mergeShared(got)
+			if then != nil {
+				then()
+			}
+		})
 	})
 }

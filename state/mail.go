@@ -36,9 +36,13 @@ type Options struct {
 	OnOwner func(owner bool)
 	// Passive keeps from loading lists: for the command line, which only writes or looks at the outbox.
 	Passive bool
+	// Watch keeps from becoming the owner: nothing is sent because somebody looks at the outbox or changes an entry.
+	Watch bool
 
 	Now func() time.Time // nil: time.Now
 	Log *slog.Logger     // nil: none
+
+	gate func() error // see store
 }
 
 // Mail is the state of one mailbox. Make it with [Open], end it with [Mail.Close].
@@ -100,6 +104,8 @@ type Mail struct {
 	nextLock     time.Time
 	nextLook     time.Time // at what other processes wrote
 	dataVersion  int64
+	removals     uint64 // rows of state.db that this process removed
+	again        []later
 }
 
 // Open opens the files of one mailbox and starts its work. What the cache knows is ready when it returns; the
@@ -139,19 +145,23 @@ func Open(ctx context.Context, o Options) (*Mail, error) {
 	m.current = View{Folder: "inbox"}
 	m.lastKey = m.now()
 	var err error
-	if m.state, err = openStore(filepath.Join(o.StateDir, "state.db"), true, stateMigrations); err != nil {
+	if m.state, err = openStore(filepath.Join(o.StateDir, "state.db"), true, stateMigrations, o.gate); err != nil {
 		return nil, stateFileError(err, o.StateDir)
 	}
 	if m.cache, err = openCache(filepath.Join(o.CacheDir, "cache.db")); err != nil {
 		return nil, errors.Join(err, m.state.close(ctx))
 	}
-	if err := m.load(ctx); err != nil {
-		return nil, errors.Join(stateFileError(err, o.StateDir), m.state.close(ctx), m.cache.close(ctx))
-	}
+	// The lock first: what is read then is what the owner before left.
 	m.lock = newProcessLock(filepath.Join(o.StateDir, "owner.lock"))
+	locked := m.getLock()
+	if err := m.load(ctx); err != nil {
+		return nil, errors.Join(stateFileError(err, o.StateDir), m.state.close(ctx), m.cache.close(ctx), m.lock.release())
+	}
 	m.async = api.NewAsync(o.Client, api.AsyncOptions{Observer: m.box.event})
 	m.mu.Lock()
-	m.tryLock()
+	if locked {
+		m.becomeOwner()
+	}
 	m.begin()
 	m.mu.Unlock()
 	go m.loop()
@@ -166,7 +176,7 @@ func stateFileError(err error, dir string) error {
 
 // openCache opens the cache, and starts it anew when it cannot be read: it holds nothing that the server has not.
 func openCache(path string) (*store, error) {
-	s, err := openStore(path, false, cacheMigrations)
+	s, err := openStore(path, false, cacheMigrations, nil)
 	if err == nil {
 		return s, nil
 	}
@@ -175,7 +185,7 @@ func openCache(path string) (*store, error) {
 			return nil, errors.Join(err, rmErr)
 		}
 	}
-	return openStore(path, false, cacheMigrations)
+	return openStore(path, false, cacheMigrations, nil)
 }
 
 // Updates receives a value after anything changed; at most one is waiting. It is closed when the mailbox is.
@@ -255,6 +265,7 @@ func (m *Mail) tick() time.Duration {
 		return time.Minute
 	}
 	now := m.now()
+	m.tickLater(now)
 	m.tickLock(now)
 	m.tickNotices(now)
 	m.tickSync(now)
@@ -264,7 +275,7 @@ func (m *Mail) tick() time.Duration {
 	m.fetchRows()
 	wake := now.Add(30 * time.Second)
 	for _, at := range []time.Time{
-		m.nextLock, m.nextLook, m.dueNotice(), m.dueSync(), m.dueDraft(), m.dueChange(), m.dueOutbox(),
+		m.nextLock, m.nextLook, m.dueNotice(), m.dueSync(), m.dueDraft(), m.dueChange(), m.dueOutbox(), m.dueLater(),
 	} {
 		if !at.IsZero() && at.Before(wake) {
 			wake = at
@@ -283,7 +294,10 @@ func (m *Mail) Close(ctx context.Context) error {
 		return nil
 	}
 	m.flushDrafts()
-	m.closing = true
+	for _, l := range m.again { // a last try
+		l.do()
+	}
+	m.again, m.closing = nil, true
 	m.mu.Unlock()
 	asyncErr := m.async.Close(ctx)
 	close(m.stop)
@@ -292,6 +306,37 @@ func (m *Mail) Close(ctx context.Context) error {
 	err := errors.Join(asyncErr, m.state.close(ctx), m.cache.close(ctx), m.lock.release())
 	close(m.updates)
 	return err
+}
+
+// later is something to do again, because the disk refused it.
+type later struct {
+	at time.Time
+	do func()
+}
+
+// afterAWhile has do run by the loop in two seconds, and before the mailbox closes. With the lock held.
+func (m *Mail) afterAWhile(do func()) {
+	m.again = append(m.again, later{m.now().Add(2 * time.Second), do})
+}
+
+func (m *Mail) tickLater(now time.Time) {
+	all := m.again
+	m.again = nil
+	for _, l := range all {
+		if now.Before(l.at) {
+			m.again = append(m.again, l)
+			continue
+		}
+		l.do()
+	}
+}
+
+func (m *Mail) dueLater() time.Time {
+	var due time.Time
+	for _, l := range m.again {
+		due = sooner(due, l.at)
+	}
+	return due
 }
 
 // jitter spreads d by a fifth either way, so that many programs do not ask at the same moment.

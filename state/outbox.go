@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -46,7 +47,7 @@ type entry struct {
 	Stopped      bool       `json:"stopped"` // the person stopped it: it does not go by itself
 	CancelWanted bool       `json:"cancelWanted"`
 	AgainWanted  bool       `json:"againWanted,omitempty"` // the person answered AskSendAgain with yes
-	TooLate      bool       `json:"tooLate"` // it was to be taken back, and the server said no
+	TooLate      bool       `json:"tooLate"`               // it was to be taken back, and the server said no, or nothing
 	Why          string     `json:"why,omitempty"`
 	Status       int        `json:"status,omitempty"`
 	Code         string     `json:"code,omitempty"`
@@ -58,14 +59,25 @@ type entry struct {
 	Ask          Ask        `json:"ask,omitempty"`
 	SettledAt    time.Time  `json:"settled"`
 	Draft        Draft      `json:"draft"`
-	Rev          int64      `json:"rev"`
+	Rev          int64      `json:"rev"` // another one with every write of any process
 
+	entryRun
+}
+
+// entryRun is what of an entry this process alone knows.
+type entryRun struct {
 	call, follow, look string // ids of calls that run for it
-	claiming           bool   // the write that must be on disk before the attempt runs
+	claiming           bool   // a write runs that decides what becomes of it: an attempt, or that it leaves the outbox
 	followAt           time.Time
 	followTries        int
-	unsaved            bool // never reached the disk
-	mine               bool // this process made it
+	unsaved            bool   // never reached the disk
+	mine               bool   // this process made it, or has it taken back: what becomes of it is told here
+	disk               *int64 // the revision on the disk; the writer's to use while saving is not 0
+	saving             int    // writes that have not ended
+	fresh              bool   // no attempt was begun before the one that runs
+	kept               bool   // held by this process, for editing
+	holdWanted         bool   // to be held, while claiming
+	poked              int    // tries that were made because another call succeeded, in a row
 }
 
 // live reports that the message has not left yet, or needs the person.
@@ -179,16 +191,25 @@ func (m *Mail) Entry(id EntryID) (Entry, bool) {
 
 // Send puts a message into the outbox and returns the id of its entry, which is [EntrySaving] until its bytes and its
 // key are on the disk. Only then is it tried, and only then is its draft gone. When that fails the entry is
-// [EntryFailed] and the draft stays. Sending a draft again whose entry has not ended gives that entry.
+// [EntryFailed] and the draft stays. Sending the same draft again whose entry has not ended gives that entry.
 func (m *Mail) Send(d Draft, o SendOptions) EntryID {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.send(d, o)
+	return m.send(d, o, nil)
 }
 
-func (m *Mail) send(d Draft, o SendOptions) EntryID {
+// sameMessage reports that e is this draft with this text, and goes or may have gone.
+func (e *entry) sameMessage(d Draft) bool {
+	return e.Draft.ID == d.ID && e.live() && e.State != EntryFailed && sum(e.Draft) == sum(d)
+}
+
+// errSentAlready says that another process sent the same draft.
+var errSentAlready = errors.New("another teapost sent it")
+
+// send is Send. The new entry takes the place of old, if any.
+func (m *Mail) send(d Draft, o SendOptions, old *entry) EntryID {
 	for _, e := range m.outbox {
-		if e.Draft.ID == d.ID && e.live() && e.State != EntryFailed {
+		if e != old && e.sameMessage(d) {
 			return e.ID
 		}
 	}
@@ -198,7 +219,8 @@ func (m *Mail) send(d Draft, o SendOptions) EntryID {
 	now := m.now()
 	e := &entry{
 		ID: EntryID(newID()), State: EntrySaving, Key: api.NewIdempotencyKey(), Subject: d.Subject, Thread: d.ThreadID,
-		CreatedAt: now, ScheduledAt: o.At, Origin: m.opts.Origin, Draft: d, Rev: 1, mine: true,
+		CreatedAt: now, ScheduledAt: o.At.Round(0), Origin: m.opts.Origin, Draft: d, Rev: m.nextRev(0),
+		entryRun: entryRun{mine: true, disk: new(int64)},
 	}
 	e.To = append(append(parseAddresses(d.To), parseAddresses(d.Cc)...), parseAddresses(d.Bcc)...)
 	undo := o.Undo
@@ -211,11 +233,26 @@ func (m *Mail) send(d Draft, o SendOptions) EntryID {
 	}
 	e.Window = seconds > 0
 	m.outbox = append(m.outbox, e)
+	m.pushUndo(undoStep{entry: e.ID})
 	m.holdDraft(d.ID)
 	stored := *e
 	stored.State = EntryQueued
-	doc := marshal(&stored)
+	doc, rev, owner := marshal(&stored), e.Rev, m.owner
+	e.saving++
+	if old != nil {
+		old.claiming = true
+		old.saving++
+		m.removals++
+	}
 	m.state.write(func(tx *sql.Tx) error {
+		if old != nil {
+			if err := deleteEntryRow(tx, string(old.ID), *old.disk, owner); err != nil {
+				return err
+			}
+		}
+		if err := notSentYet(tx, d); err != nil {
+			return err
+		}
 		files, err := readFiles(tx, d)
 		if err != nil {
 			return err
@@ -224,26 +261,35 @@ func (m *Mail) send(d Draft, o SendOptions) EntryID {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Exec("INSERT INTO outbox(id, rev, doc, body) VALUES(?, ?, ?, ?)", string(e.ID), 1, doc, body); err != nil {
+		if _, err := tx.Exec("INSERT INTO outbox(id, rev, doc, body) VALUES(?, ?, ?, ?)", string(e.ID), rev, doc, body); err != nil {
 			return err
 		}
 		_, err = tx.Exec("DELETE FROM draft WHERE id = ?", string(d.ID))
 		return err
 	}, func(err error) {
+		if err == nil {
+			*e.disk = rev
+		}
 		m.post(func() {
+			e.saving--
+			if old != nil {
+				old.saving--
+				old.claiming = false
+			}
 			if err != nil {
-				e.State, e.unsaved, e.Why = EntryFailed, true, "it could not be kept on the disk: "+err.Error()
-				m.reopenDraft(d)
-				m.changed()
+				m.notKept(e, old, err)
 				return
+			}
+			if old != nil {
+				m.forget(old)
 			}
 			m.draftSent(d)
+			e.State = EntryQueued
 			if e.CancelWanted {
-				m.dropBack(e)
+				e.CancelWanted = false
+				m.takeBack(e)
 				return
 			}
-			e.State = EntryQueued
-			m.pushUndo(undoStep{entry: e.ID})
 			m.pumpOutbox(m.now())
 			m.changed()
 		})
@@ -252,23 +298,77 @@ func (m *Mail) send(d Draft, o SendOptions) EntryID {
 	return e.ID
 }
 
+// notKept is the end of a send whose message could not be written.
+func (m *Mail) notKept(e, old *entry, err error) {
+	switch {
+	case errors.Is(err, errSentAlready):
+		m.forget(e)
+		m.draftSent(e.Draft)
+		m.reload()
+	case old != nil: // it is in the outbox as before
+		m.forget(e)
+		if errors.Is(err, errTaken) {
+			m.reload()
+			break
+		}
+		m.addNotice(Notice{Kind: NoticeFailure, Entry: old.ID, Text: "Could not send " + quoted(e.Subject) + ": it could not be kept on the disk: " + err.Error()})
+	default:
+		e.State, e.unsaved, e.Why = EntryFailed, true, "it could not be kept on the disk: "+err.Error()
+		e.CancelWanted = false
+		rec := m.reopened(e)
+		m.adoptReopened(rec)
+		rec.status.State = SaveDirty
+		m.writeDraft(rec)
+	}
+	m.changed()
+}
+
+// notSentYet fails with errSentAlready when the outbox has a message of the same draft with the same text.
+func notSentYet(tx *sql.Tx, d Draft) error {
+	rows, err := tx.Query("SELECT doc FROM outbox")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err tells what matters
+	for rows.Next() {
+		var doc []byte
+		if err := rows.Scan(&doc); err != nil {
+			return err
+		}
+		if o, err := decodeEntry(doc); err == nil && o.sameMessage(d) {
+			return errSentAlready
+		}
+	}
+	return rows.Err()
+}
+
 // errTaken says that another process changed or took the entry.
 var errTaken = errors.New("another teapost changed it")
 
-// saveEntry writes an entry as it is now. It fails with errTaken when another process was quicker. after may be nil.
-func (m *Mail) saveEntry(e *entry, after func(error)) {
-	was := e.Rev
-	e.Rev++
-	doc, rev, id := marshal(e), e.Rev, string(e.ID)
+// nextRev is a revision that comes after prev and that no other process makes.
+func (m *Mail) nextRev(prev int64) int64 {
+	return max(prev, m.now().UnixNano()) + 1 + rand.Int64N(1<<20) //nolint:gosec // not a secret
+}
+
+// saveEntry writes an entry as it is now. It fails with errTaken when another process was quicker: then what that one
+// wrote is taken over. What the disk refuses is written again, unless after, which may be nil, hears of it.
+func (m *Mail) saveEntry(e *entry, after func(error)) { m.saveEntryAnd(e, nil, after) }
+
+// saveEntryAnd is saveEntry with more writes, if any, in the same transaction.
+func (m *Mail) saveEntryAnd(e *entry, also func(*sql.Tx) error, after func(error)) {
+	e.Rev = m.nextRev(e.Rev)
+	e.saving++
+	doc, rev, id, disk := marshal(e), e.Rev, string(e.ID), e.disk
 	sent := e.State == EntrySent
 	draft := string(e.Draft.ID)
 	m.state.write(func(tx *sql.Tx) error {
-		res, err := tx.Exec("UPDATE outbox SET rev = ?, doc = ? WHERE id = ? AND rev = ?", rev, doc, id, was)
-		if err != nil {
+		if err := one(tx.Exec("UPDATE outbox SET rev = ?, doc = ? WHERE id = ? AND rev = ?", rev, doc, id, *disk)); err != nil {
 			return err
 		}
-		if n, err := res.RowsAffected(); err != nil || n == 0 {
-			return errors.Join(errTaken, err)
+		if also != nil {
+			if err := also(tx); err != nil {
+				return err
+			}
 		}
 		if !sent { // anything else may have to be sent, or opened again
 			return nil
@@ -276,84 +376,149 @@ func (m *Mail) saveEntry(e *entry, after func(error)) {
 		if _, err := tx.Exec("UPDATE outbox SET body = x'' WHERE id = ?", id); err != nil {
 			return err
 		}
-		_, err = tx.Exec("DELETE FROM file WHERE draft = ?", draft)
+		_, err := tx.Exec("DELETE FROM file WHERE draft = ?", draft)
 		return err
 	}, func(err error) {
-		if errors.Is(err, errTaken) {
-			m.post(m.reload)
-		} else if err != nil {
-			m.logWrite("outbox")(err)
+		if err == nil {
+			*disk = rev
 		}
-		if after != nil {
-			m.post(func() { after(err) })
-		}
+		m.post(func() {
+			e.saving--
+			switch {
+			case err == nil:
+			case errors.Is(err, errTaken):
+				m.reload()
+			default:
+				m.logWrite("outbox")(err)
+				if after == nil {
+					m.afterAWhile(func() {
+						if m.entry(e.ID) == e && e.saving == 0 {
+							m.saveEntryAnd(e, also, nil)
+						}
+					})
+				}
+			}
+			if after != nil {
+				after(err)
+			}
+		})
 	})
 	m.changed()
 }
 
-// deleteEntry takes an entry off the list and the disk; files says that its attachments go too, unless a draft or another
-// message made of the same draft still needs them.
-func (m *Mail) deleteEntry(e *entry, files bool) {
-	if m.drafts[e.Draft.ID] != nil {
-		files = false
+// one makes errTaken of a change to no row.
+func one(res sql.Result, err error) error {
+	if err != nil {
+		return err
 	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return errors.Join(errTaken, err)
+	}
+	return nil
+}
+
+func deleteEntryRow(tx *sql.Tx, id string, rev int64, owner bool) error {
+	if owner { // nobody else begins attempts: what stands still here stands still
+		return one(tx.Exec("DELETE FROM outbox WHERE id = ?", id))
+	}
+	return one(tx.Exec("DELETE FROM outbox WHERE id = ? AND rev = ?", id, rev))
+}
+
+// forget takes an entry off the list.
+func (m *Mail) forget(e *entry) {
+	m.outbox = slices.DeleteFunc(slices.Clone(m.outbox), func(o *entry) bool { return o == e })
+	m.changed()
+}
+
+// removeEntry deletes an entry from the disk, with more writes in the same transaction, if any, and takes it off the list
+// once that is done. It fails with errTaken when another process was quicker. Nothing else happens to the entry
+// meanwhile. then is run by the loop.
+func (m *Mail) removeEntry(e *entry, also func(*sql.Tx) error, then func(error)) {
+	id, disk, owner := string(e.ID), e.disk, m.owner
+	e.claiming = true
+	e.saving++
+	m.removals++
+	m.state.write(func(tx *sql.Tx) error {
+		if err := deleteEntryRow(tx, id, *disk, owner); err != nil || also == nil {
+			return err
+		}
+		return also(tx)
+	}, func(err error) {
+		m.post(func() {
+			e.claiming = false
+			e.saving--
+			switch {
+			case err == nil:
+				m.forget(e)
+			case errors.Is(err, errTaken):
+				m.reload()
+			default:
+				m.logWrite("outbox")(err)
+			}
+			then(err)
+			m.changed()
+		})
+	})
+	m.changed()
+}
+
+// dropEntry deletes an entry for good, its attachments too unless a draft or another message made of the same draft
+// still needs them. then is run by the loop.
+func (m *Mail) dropEntry(e *entry, then func(error)) {
+	if e.unsaved {
+		m.forget(e)
+		then(nil)
+		return
+	}
+	files := m.drafts[e.Draft.ID] == nil
 	for _, o := range m.outbox {
 		if o != e && o.Draft.ID == e.Draft.ID && o.live() {
 			files = false
 		}
 	}
-	kept := m.outbox[:0]
-	for _, o := range m.outbox {
-		if o != e {
-			kept = append(kept, o)
-		}
-	}
-	m.outbox = kept
-	id, draft := string(e.ID), string(e.Draft.ID)
-	m.state.write(func(tx *sql.Tx) error {
-		if _, err := tx.Exec("DELETE FROM outbox WHERE id = ?", id); err != nil {
-			return err
-		}
+	draft := string(e.Draft.ID)
+	m.removeEntry(e, func(tx *sql.Tx) error {
 		if !files {
 			return nil
 		}
 		_, err := tx.Exec("DELETE FROM file WHERE draft = ?", draft)
 		return err
-	}, m.logWrite("outbox"))
-	m.changed()
+	}, then)
 }
 
-// toDraft takes a message out of the outbox and puts its text among the drafts, in one transaction.
-func (m *Mail) toDraft(e *entry) Draft {
-	kept := m.outbox[:0]
-	for _, o := range m.outbox {
-		if o != e {
-			kept = append(kept, o)
-		}
-	}
-	clear(m.outbox[len(kept):])
-	m.outbox = kept
-	rec := m.reopened(e.Draft)
-	rec.stored, rec.Rev = true, 1
-	rec.status = DraftStatus{State: SaveDisk, At: m.now()}
-	doc, id, draft := marshal(rec.draftDoc), string(e.ID), string(rec.Draft.ID)
-	m.state.write(func(tx *sql.Tx) error {
-		if _, err := tx.Exec("DELETE FROM outbox WHERE id = ?", id); err != nil {
-			return err
-		}
-		_, err := tx.Exec(putDraft, draft, 1, doc)
-		return err
-	}, m.logWrite("outbox"))
-	m.changed()
+// editAgain takes a message out of the outbox and puts its text among the drafts, in one transaction. The text is there at
+// once: nothing sends the message any more.
+func (m *Mail) editAgain(e *entry) Draft {
+	m.removeNotices(func(n *notice) bool { return n.Entry == e.ID })
+	m.forget(e)
+	rec := m.reopened(e)
+	m.adoptReopened(rec)
+	m.leave(e, rec)
 	return rec.Draft
+}
+
+func (m *Mail) leave(e *entry, rec *draftRecord) {
+	m.removeEntry(e, m.putReopened(rec), func(err error) {
+		switch {
+		case err == nil:
+		case errors.Is(err, errTaken):
+			m.addNotice(Notice{Kind: NoticeFailure, Text: "Another teapost took " + quoted(e.Subject) + " meanwhile: sent from here as well it may arrive twice"})
+		default:
+			m.afterAWhile(func() { m.leave(e, rec) })
+		}
+	})
 }
 
 // pumpOutbox tries what may be tried now and follows what was accepted. With the lock held.
 func (m *Mail) pumpOutbox(now time.Time) {
 	for _, e := range append([]*entry(nil), m.outbox...) {
 		if !e.live() {
-			if !e.unsaved && m.owner && !e.SettledAt.IsZero() && now.Sub(e.SettledAt) > keepSettled {
-				m.deleteEntry(e, true)
+			if !e.unsaved && m.owner && !e.busy() && !e.SettledAt.IsZero() && now.Sub(e.SettledAt) > keepSettled {
+				m.dropEntry(e, func(err error) {
+					if err != nil {
+						e.SettledAt = m.now() // another day
+					}
+				})
 			}
 			continue
 		}
@@ -397,20 +562,28 @@ func (m *Mail) mayTry(e *entry, now time.Time) bool {
 		}
 		return true
 	}
-	if now.Sub(e.FirstAttempt) > askAfter || e.Origin != m.opts.Origin {
-		m.lookUp(e, func(found bool) {
-			if !found {
-				e.State, e.Ask = EntryUnknown, AskTryAgain
-				e.Why = "it may have arrived, and it was first tried over a day ago"
-				if e.Origin != m.opts.Origin {
-					e.Why = "it may have arrived, and the account has changed since"
-				}
-				m.saveEntry(e, nil)
-			}
-		})
-		return false
+	late := now.Sub(e.FirstAttempt) > askAfter || e.Origin != m.opts.Origin
+	if !late && (!e.CancelWanted || e.Window || now.Before(e.ScheduledAt)) {
+		return true
 	}
-	return true
+	m.lookUp(e, func(found bool, err error) {
+		if found || err != nil {
+			return
+		}
+		e.State, e.Ask = EntryUnknown, AskTryAgain
+		switch {
+		case e.CancelWanted: // tried again it might go out, and it is not wanted
+			e.CancelWanted, e.TooLate, e.Stopped, e.Ask = false, true, true, AskEditAsNew
+			e.Why = "not found at the server, but it may still arrive"
+			m.addNotice(Notice{Kind: NoticeFailure, Entry: e.ID, Text: "Not known whether " + quoted(e.Subject) + " was taken back: the server does not show it"})
+		case e.Origin != m.opts.Origin:
+			e.Why = "it may have arrived, and the account has changed since"
+		default:
+			e.Why = "it may have arrived, and it was first tried over a day ago"
+		}
+		m.saveEntry(e, nil)
+	})
+	return false
 }
 
 func (m *Mail) dueOutbox() time.Time {
@@ -456,36 +629,49 @@ func (m *Mail) pokeOutbox() {
 		if e.State != EntryWaiting && e.State != EntryUnknown {
 			continue
 		}
-		if e.NetWait && (e.Status == 0 || now.Sub(e.LastTry) > 15*time.Second) {
+		pause := time.Duration(0) // grows when the others get through and this one does not
+		if e.poked > 0 || e.Status != 0 {
+			pause = growing(15*time.Second, 15*time.Minute, e.poked)
+		}
+		if e.NetWait && now.Before(e.NextAt) && now.Sub(e.LastTry) > pause {
 			e.NextAt = time.Time{}
+			e.poked++
 		}
 	}
 }
 
 // try begins an attempt: first the disk learns that one begins, then the bytes go out.
 func (m *Mail) try(e *entry) {
-	e.claiming = true
-	if e.FirstAttempt.IsZero() {
+	before := *e
+	e.claiming, e.holdWanted, e.fresh = true, false, !e.attempted()
+	if e.fresh {
 		e.FirstAttempt = m.now()
 	}
 	e.LastTry = m.now()
-	before := e.State
 	e.State, e.Stopped, e.Why, e.Status, e.Code, e.NetWait, e.SignIn = EntrySending, false, "", 0, "", false, false
 	m.saveEntry(e, func(err error) {
 		e.claiming = false
 		if err != nil {
-			e.State = before
+			m.notTried(e, before)
 			if !errors.Is(err, errTaken) {
 				e.NextAt = m.now().Add(15 * time.Second) // the disk is full: the bytes must not leave unrecorded
 			}
 			m.changed()
 			return
 		}
-		m.sendBytes(e)
+		m.sendBytes(e, before)
 	})
 }
 
-func (m *Mail) sendBytes(e *entry) {
+// notTried puts an entry back to how it was before an attempt that was not made.
+func (m *Mail) notTried(e *entry, before entry) {
+	cancel, rev := e.CancelWanted, e.Rev
+	before.entryRun = e.entryRun
+	*e = before
+	e.CancelWanted, e.Rev = cancel, rev
+}
+
+func (m *Mail) sendBytes(e *entry, before entry) {
 	e.claiming = true
 	var body []byte
 	id := string(e.ID)
@@ -494,16 +680,21 @@ func (m *Mail) sendBytes(e *entry) {
 	}, func(err error) {
 		m.post(func() {
 			e.claiming = false
-			if m.closing {
-				e.State = EntryUnknown
-				if e.Attempts == 0 {
-					e.State, e.FirstAttempt = EntryQueued, time.Time{}
+			if m.closing || e.holdWanted {
+				m.notTried(e, before)
+				if e.holdWanted {
+					m.hold(e)
 				}
 				m.saveEntry(e, nil)
 				return
 			}
 			if err != nil {
-				e.State, e.Why = EntryFailed, "its text cannot be read from the disk: "+err.Error()
+				m.notTried(e, before)
+				e.State, e.SettledAt, e.Why = EntryFailed, m.now(), "its text cannot be read from the disk: "+err.Error()
+				if e.attempted() {
+					e.State, e.Stopped = EntryUnknown, true
+				}
+				m.failedNotice(e)
 				m.saveEntry(e, nil)
 				return
 			}
@@ -523,8 +714,12 @@ func (m *Mail) sendBytes(e *entry) {
 // sendAnswered gives the entry the state that the answer to its send means. See the table in docs/architecture.md.
 func (m *Mail) sendAnswered(e *entry, f api.Final) {
 	e.call = ""
-	before := e.Attempts
 	e.Attempts += f.Attempts
+	none := e.fresh && f.Attempts == 0 // nothing left this machine, now or before
+	only := e.fresh && f.Attempts == 1 // no attempt but this one was ever made
+	if none {
+		e.FirstAttempt = time.Time{}
+	}
 	if f.Err == nil {
 		sent := f.Value.(*api.SentEmail)
 		if sent.ID == "" { // taken, it seems, but it does not say as what: the same key tells
@@ -545,8 +740,7 @@ func (m *Mail) sendAnswered(e *entry, f api.Final) {
 	case errors.Is(f.Err, context.Canceled):
 		stopped := errors.Is(f.Err, errStopped)
 		switch {
-		case f.Attempts == 0 && before == 0: // nothing left this machine
-			e.FirstAttempt = time.Time{}
+		case none:
 			e.State, e.Why = EntryQueued, ""
 			if stopped {
 				e.State, e.Why = EntryHeld, "stopped before it was tried"
@@ -555,25 +749,37 @@ func (m *Mail) sendAnswered(e *entry, f api.Final) {
 			e.State, e.Stopped, e.Why = EntryUnknown, stopped, "stopped; it may already have been accepted"
 		}
 		if stopped {
+			m.noMoreTakingBack(e)
 			m.heldNotice(e)
 		}
 	case errors.As(f.Err, &ae):
 		e.Status, e.Code, e.Request = ae.Status, ae.Code, ae.RequestID
-		m.sendRefused(e, ae, now)
+		m.sendRefused(e, ae, only, now)
 	case errors.As(f.Err, &ne):
 		m.wait(e, jitter(growing(15*time.Second, 15*time.Minute, e.Tries)), true)
 	default: // refused before anything was sent
-		e.State, e.SettledAt = EntryFailed, now
-		if before == 0 && f.Attempts == 0 {
-			e.FirstAttempt = time.Time{}
-		}
+		e.State, e.SettledAt, e.CancelWanted = EntryFailed, now, false
 		m.failedNotice(e)
 	}
 	m.saveEntry(e, nil)
 	m.removeNotices(func(n *notice) bool { return n.Entry == e.ID && n.Kind == NoticeResult })
+	if e.CancelWanted && !e.attempted() && (e.State == EntryQueued || e.State == EntryHeld) {
+		e.CancelWanted = false
+		m.removeNotices(func(n *notice) bool { return n.Entry == e.ID })
+		m.dropBack(e)
+	}
 }
 
-func (m *Mail) sendRefused(e *entry, ae *api.Error, now time.Time) {
+// noMoreTakingBack is the end of a wish to take a message back that the person stopped.
+func (m *Mail) noMoreTakingBack(e *entry) {
+	if !e.CancelWanted {
+		return
+	}
+	e.CancelWanted, e.TooLate = false, true
+	m.addNotice(Notice{Kind: NoticeFailure, Entry: e.ID, Text: "Stopped: not known whether " + quoted(e.Subject) + " was taken back"})
+}
+
+func (m *Mail) sendRefused(e *entry, ae *api.Error, only bool, now time.Time) {
 	wait := jitter(growing(15*time.Second, 15*time.Minute, e.Tries))
 	if ae.HasRetryAfter {
 		wait = max(wait, ae.RetryAfter)
@@ -594,11 +800,12 @@ func (m *Mail) sendRefused(e *entry, ae *api.Error, now time.Time) {
 		}
 	case ae.Status == 401 || ae.Status == 403:
 		e.State, e.SignIn = EntryHeld, true
-		m.settledRefusal(e)
+		if only { // the server answered for certain that it did not take the message
+			e.FirstAttempt = time.Time{}
+		}
 		n := Notice{Kind: NoticeFailure, Entry: e.ID, Text: fmt.Sprintf("Held: %s · %s · sign in again, it then goes unchanged", quoted(e.Subject), reason(ae))}
 		m.addNoticeRetry(n, func() { m.sendNow(e) })
 	default:
-		e.State, e.SettledAt = EntryFailed, now
 		switch {
 		case errors.Is(ae, api.ErrIdempotencyReuse):
 			e.Why = "the server has another message under this key: look into Sent before sending it as a new message"
@@ -613,14 +820,22 @@ func (m *Mail) sendRefused(e *entry, ae *api.Error, now time.Time) {
 				e.Why += " · " + f.Key + ": " + f.Error
 			}
 		}
-		m.failedNotice(e)
-	}
-}
-
-// settledRefusal notes that the server answered for certain that it did not take the message.
-func (m *Mail) settledRefusal(e *entry) {
-	if e.Attempts == 1 {
-		e.FirstAttempt = time.Time{}
+		refused := func() {
+			e.State, e.SettledAt, e.Stopped, e.CancelWanted = EntryFailed, m.now(), false, false
+			m.failedNotice(e)
+		}
+		if only {
+			refused()
+			return
+		}
+		// An earlier attempt may have arrived, and this answer may be about nothing but the repetition.
+		e.State, e.Stopped = EntryUnknown, true
+		m.lookUp(e, func(found bool, err error) {
+			if !found && err == nil {
+				refused()
+				m.saveEntry(e, nil)
+			}
+		})
 	}
 }
 
@@ -645,7 +860,8 @@ func (m *Mail) failedNotice(e *entry) {
 func (m *Mail) emailKnown(e *entry, mail *api.Email, replayed bool) {
 	now := m.now()
 	first := e.EmailID == ""
-	e.EmailID, e.Why = mail.ID, ""
+	var also func(*sql.Tx) error
+	e.EmailID, e.Why, e.Stopped = mail.ID, "", false
 	e.Replayed = e.Replayed || replayed
 	e.TestMode = mail.Mode == api.ModeTest || mail.Transport == "test"
 	e.CancelUntil = time.Time{}
@@ -669,15 +885,17 @@ func (m *Mail) emailKnown(e *entry, mail *api.Email, replayed bool) {
 		m.sentNotice(e, string(mail.Status))
 	case api.EmailCancelled:
 		e.State, e.SettledAt = EntryCancelled, now
-		if e.CancelWanted {
-			e.CancelWanted = false
-			m.reopenDraft(e.Draft)
+		if e.CancelWanted || e.TooLate {
+			e.CancelWanted, e.TooLate = false, false
+			rec := m.reopened(e)
+			also = m.putReopened(rec)
+			m.adoptReopened(rec)
 			m.tookBack(e)
 		} else {
 			m.addNotice(Notice{Kind: NoticeFailure, Entry: e.ID, Text: "Not sent: " + quoted(e.Subject) + " was cancelled"})
 		}
 	case api.EmailFailed, api.EmailBounced:
-		e.State, e.SettledAt = EntryFailed, now
+		e.State, e.SettledAt, e.CancelWanted = EntryFailed, now, false
 		e.Why = "the server could not deliver it"
 		if mail.LastError != "" {
 			e.Why = mail.LastError
@@ -719,13 +937,14 @@ func (m *Mail) emailKnown(e *entry, mail *api.Email, replayed bool) {
 		}
 		m.refresh(false)
 	}
-	m.saveEntry(e, nil)
+	m.saveEntryAnd(e, also, nil)
 }
 
 func (m *Mail) sentNotice(e *entry, status string) {
 	text := "Sent to " + recipients(e.To)
+	e.CancelWanted, e.TooLate = false, e.CancelWanted || e.TooLate
 	switch {
-	case e.CancelWanted || e.TooLate:
+	case e.TooLate:
 		text = "Too late, it was sent: " + quoted(e.Subject)
 	case e.TestMode:
 		text = "Kept as sent in test mode: it did not leave this machine · see teapost doctor"
@@ -740,7 +959,6 @@ func (m *Mail) sentNotice(e *entry, status string) {
 			text += " · " + e.Why
 		}
 	}
-	e.CancelWanted = false
 	m.replaceResult(Notice{Kind: NoticeResult, Entry: e.ID, Text: text})
 }
 
@@ -789,6 +1007,7 @@ func (m *Mail) followEmail(e *entry) {
 			}
 			if errors.Is(f.Err, api.ErrNotFound) {
 				e.State, e.SettledAt, e.Why = EntrySent, m.now(), "accepted; the server does not list it any more"
+				m.sentNotice(e, string(api.EmailSent))
 				m.saveEntry(e, nil)
 				return
 			}
@@ -798,9 +1017,9 @@ func (m *Mail) followEmail(e *entry) {
 	})
 }
 
-// lookUp asks the server whether it has the message, by its tag; found tells the answer when there is one. With the
-// message found the entry has its state already.
-func (m *Mail) lookUp(e *entry, answered func(found bool)) {
+// lookUp asks the server whether it has the message, by its tag; answered hears what came of it. With the message found
+// the entry has its state already.
+func (m *Mail) lookUp(e *entry, answered func(found bool, err error)) {
 	id := string(e.ID)
 	e.look = m.start(want{
 		op: "emails.list", title: "Looking for " + quoted(e.Subject), purpose: "look " + id, priority: api.Person, foreground: true,
@@ -827,13 +1046,17 @@ func (m *Mail) lookUp(e *entry, answered func(found bool)) {
 				if !errors.Is(f.Err, context.Canceled) {
 					m.addNotice(Notice{Kind: NoticeFailure, Entry: e.ID, Text: fmt.Sprintf("Could not look for %s: %s · it is kept as it is", quoted(e.Subject), reason(f.Err))})
 				}
+				if errors.Is(f.Err, errStopped) {
+					m.noMoreTakingBack(e)
+				}
+				answered(false, f.Err)
 				return
 			}
 			mail := f.Value.(*api.Email)
 			if mail != nil {
 				m.emailKnown(e, mail, true)
 			}
-			answered(mail != nil)
+			answered(mail != nil, nil)
 		},
 	})
 }
@@ -870,15 +1093,14 @@ func (m *Mail) sendNow(e *entry) {
 	}
 	m.removeNotices(func(n *notice) bool { return n.Entry == e.ID })
 	if e.Ask == AskOverdue { // its bytes name a time that has passed: a new message without it
-		d := e.Draft
-		m.deleteEntry(e, false)
-		m.send(d, SendOptions{})
+		m.send(e.Draft, SendOptions{}, e)
 		return
 	}
 	if e.Ask == AskTryAgain {
 		e.Origin, e.FirstAttempt = m.opts.Origin, m.now()
 	}
-	e.Ask, e.Stopped, e.NextAt, e.Tries, e.SignIn = AskNothing, false, time.Time{}, 0, false
+	e.Ask, e.Stopped, e.NextAt, e.Tries, e.SignIn, e.poked = AskNothing, false, time.Time{}, 0, false, 0
+	e.TooLate = false // a wish to take it back stays: the answer to this try names the message
 	if e.State == EntryHeld {
 		e.State = EntryQueued
 		if e.attempted() {
@@ -905,14 +1127,26 @@ func (m *Mail) Hold(id EntryID) {
 		m.stopCall(c)
 		return
 	}
+	if e.claiming {
+		e.holdWanted = true
+		return
+	}
+	if m.hold(e) {
+		m.saveEntry(e, nil)
+	}
+}
+
+func (m *Mail) hold(e *entry) bool {
 	switch e.State {
 	case EntryQueued, EntryWaiting, EntryUnknown:
 		e.State, e.Why = EntryHeld, "held by you"
 		if e.attempted() {
 			e.State, e.Stopped, e.Why = EntryUnknown, true, "stopped; it may already have been accepted"
 		}
-		m.saveEntry(e, nil)
+		m.noMoreTakingBack(e)
+		return true
 	}
+	return false
 }
 
 // Drop throws a message away, where that is free. One whose fate is unknown is looked for first.
@@ -924,10 +1158,16 @@ func (m *Mail) Drop(id EntryID) {
 		return
 	}
 	switch {
-	case e.free() || e.State == EntrySent || e.Ask == AskSendAgain && !e.busy():
+	case e.free() || e.State == EntrySent && !e.busy() || e.Ask == AskSendAgain && !e.busy():
 		m.removeNotices(func(n *notice) bool { return n.Entry == e.ID })
-		m.deleteEntry(e, true)
-		m.replaceResult(Notice{Kind: NoticeResult, Text: "Dropped " + quoted(e.Subject)})
+		m.dropEntry(e, func(err error) {
+			switch {
+			case err == nil:
+				m.replaceResult(Notice{Kind: NoticeResult, Text: "Dropped " + quoted(e.Subject)})
+			case errors.Is(err, errTaken):
+				m.addNotice(Notice{Kind: NoticeFailure, Entry: e.ID, Text: "Not dropped: another teapost changed " + quoted(e.Subject) + " meanwhile"})
+			}
+		})
 	case e.State == EntryUnknown || e.State == EntryWaiting:
 		m.askBeforeEdit(e)
 	}
@@ -944,30 +1184,66 @@ func (m *Mail) TakeBack(id EntryID) {
 
 func (m *Mail) takeBack(e *entry) {
 	m.removeNotices(func(n *notice) bool { return n.Entry == e.ID })
+	e.mine = true
 	switch {
 	case e.State == EntrySaving:
 		e.CancelWanted = true
 	case !e.attempted() && !e.busy():
 		m.dropBack(e)
-	case !e.busy() && e.call == "" && e.State == EntryAccepted:
-		e.CancelWanted = true
-		m.saveEntry(e, nil)
-		if m.owner {
-			m.cancelEmail(e)
-		}
 	default:
-		// An attempt is open or unanswered: the answer names the message, and then it is cancelled.
+		// Accepted, it is cancelled. Else an attempt is open or unanswered: the answer names the message first.
 		e.CancelWanted, e.Stopped, e.NextAt, e.Ask = true, false, time.Time{}, AskNothing
-		m.saveEntry(e, nil)
+		m.saveEntry(e, func(err error) { m.takeBackKept(e, err) })
 		m.addNotice(Notice{Kind: NoticeInfo, Entry: e.ID, Text: "Taking back " + quoted(e.Subject)})
 		m.pumpOutbox(m.now())
 	}
 }
 
+// takeBackKept goes on with the wish to take a message back when the disk has it, or when another process was quicker.
+func (m *Mail) takeBackKept(e *entry, err error) {
+	switch {
+	case err == nil:
+	case errors.Is(err, errTaken):
+		m.takeBackLater(e)
+	default: // it goes on all the same, but not over a restart
+		m.afterAWhile(func() {
+			if m.entry(e.ID) == e && e.CancelWanted {
+				m.saveEntry(e, nil)
+			}
+		})
+	}
+}
+
+// takeBackLater takes a message back as it stands once it is known what another process made of it.
+func (m *Mail) takeBackLater(e *entry) {
+	m.reloadThen(func() {
+		have := m.entry(e.ID)
+		switch {
+		case have == nil || have.CancelWanted || have.State == EntryCancelled:
+		case have.canTakeBack(m.now()):
+			m.takeBack(have)
+		default:
+			have.TooLate = true
+			m.addNotice(Notice{Kind: NoticeFailure, Entry: have.ID, Text: "Not known whether " + quoted(have.Subject) + " can still be taken back: another teapost is sending it"})
+		}
+	})
+}
+
 // dropBack takes back a message that was never tried.
 func (m *Mail) dropBack(e *entry) {
-	m.toDraft(e)
-	m.tookBack(e)
+	rec := m.reopened(e)
+	m.removeEntry(e, m.putReopened(rec), func(err error) {
+		switch {
+		case err == nil:
+			m.adoptReopened(rec)
+			m.tookBack(e)
+		case errors.Is(err, errTaken):
+			m.takeBackLater(e)
+		default:
+			e.State, e.Why = EntryHeld, "it could not be put among the drafts: "+err.Error()
+			m.heldNotice(e)
+		}
+	})
 }
 
 // cancelEmail cancels an accepted message whose id is known.
@@ -986,19 +1262,25 @@ func (m *Mail) cancelEmail(e *entry) {
 			switch {
 			case f.Err == nil:
 				mail := f.Value.(*api.Email)
+				if mail.Status != api.EmailCancelled { // it goes all the same, it seems; what became of it will show
+					e.CancelWanted, e.TooLate = false, true
+				}
 				m.emailKnown(e, mail, false)
+			case errors.Is(f.Err, context.Canceled) && !errors.Is(f.Err, errStopped):
+				// The program ends; the next start goes on.
 			case errors.As(f.Err, &ae) && ae.Status >= 400 && ae.Status < 500 && ae.Status != 408 && ae.Status != 429:
 				e.CancelWanted, e.TooLate = false, true
 				e.followAt = m.now()
 				m.saveEntry(e, nil)
 			default:
-				e.CancelWanted = false
+				e.CancelWanted, e.TooLate = false, true
 				e.followAt = m.now().Add(2 * time.Second)
 				m.saveEntry(e, nil)
 				n := Notice{Kind: NoticeFailure, Entry: e.ID, Text: fmt.Sprintf("Not known whether %s was taken back: %s", quoted(e.Subject), reason(f.Err))}
 				m.addNoticeRetry(n, func() {
-					e.CancelWanted = true
-					m.cancelEmail(e)
+					if e.State == EntryAccepted {
+						m.takeBack(e)
+					}
 				})
 			}
 		},
@@ -1041,13 +1323,37 @@ func (m *Mail) EditEntry(id EntryID) (d Draft, ok bool) {
 	if e == nil {
 		return Draft{}, false
 	}
-	if !e.free() || e.Ask == AskEditAsNew {
-		if e.State == EntryUnknown || e.State == EntryWaiting {
-			m.askBeforeEdit(e)
+	switch {
+	case e.unsaved: // its text never left the drafts
+		rec := m.drafts[e.Draft.ID]
+		if rec == nil {
+			return Draft{}, false
 		}
+		m.forget(e)
+		return rec.Draft, true
+	case e.Ask == AskEditAsNew:
 		return Draft{}, false
+	case e.free() && !m.owner && !e.kept && e.State != EntryFailed && e.State != EntryCancelled:
+		m.keep(e)
+		return Draft{}, false
+	case e.free():
+		return m.editAgain(e), true
+	case e.State == EntryUnknown || e.State == EntryWaiting:
+		m.askBeforeEdit(e)
 	}
-	return m.editAgain(e), true
+	return Draft{}, false
+}
+
+// keep holds a message that another process would send, so that it can be edited here.
+func (m *Mail) keep(e *entry) {
+	e.State, e.Why, e.claiming = EntryHeld, "held by you", true
+	m.saveEntry(e, func(err error) {
+		e.claiming, e.kept = false, err == nil
+		if err != nil && !errors.Is(err, errTaken) {
+			e.State, e.Why = EntryQueued, "" // as the disk has it
+		}
+		m.changed()
+	})
 }
 
 // EditAsNew opens the text of a message whose fate is unknown as a new message, after the person was told that two may
@@ -1056,42 +1362,53 @@ func (m *Mail) EditAsNew(id EntryID) (d Draft, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.entry(id)
-	if e == nil || e.Ask != AskEditAsNew || e.busy() {
+	if e == nil || e.Ask != AskEditAsNew || !e.free() {
 		return Draft{}, false
 	}
 	return m.editAgain(e), true
 }
 
-func (m *Mail) editAgain(e *entry) Draft {
-	m.removeNotices(func(n *notice) bool { return n.Entry == e.ID })
-	return m.toDraft(e)
-}
-
 func (m *Mail) askBeforeEdit(e *entry) {
-	if e.busy() || e.look != "" {
+	if e.busy() || e.look != "" || e.Ask == AskSendAgain {
 		return
 	}
+	state, stopped := e.State, e.Stopped
 	e.State, e.Stopped = EntryUnknown, true
-	m.lookUp(e, func(found bool) {
-		if found {
+	m.lookUp(e, func(found bool, err error) {
+		switch {
+		case err != nil:
+			if e.State == EntryUnknown {
+				e.State, e.Stopped = state, stopped
+			}
+		case found:
 			m.addNotice(Notice{Kind: NoticeInfo, Entry: e.ID, Text: "It had arrived: " + quoted(e.Subject)})
-			return
+		default:
+			m.noMoreTakingBack(e)
+			e.State, e.Stopped, e.Ask, e.Why = EntryUnknown, true, AskEditAsNew, "not found at the server, but it may still arrive"
+			m.saveEntry(e, nil)
 		}
-		e.Ask, e.Why = AskEditAsNew, "not found at the server, but it may still arrive"
-		m.saveEntry(e, nil)
 	})
+}
+
+// adoptSending takes over the messages that a process was sending when it ended: only the owner sends, and this one does
+// not send them.
+func (m *Mail) adoptSending() {
+	for _, e := range m.outbox {
+		if e.State == EntrySending && !e.busy() && e.saving == 0 {
+			e.State, e.Why, e.NextAt = EntryUnknown, "teapost ended while it was sent", time.Time{}
+		}
+	}
 }
 
 // adoptOutbox takes over the messages of a process that ended in the middle.
 func (m *Mail) adoptOutbox() {
 	waiting := 0
+	m.adoptSending()
 	for _, e := range m.outbox {
 		if e.busy() {
 			continue
 		}
 		switch e.State {
-		case EntrySending:
-			e.State, e.Why, e.NextAt = EntryUnknown, "teapost ended while it was sent", time.Time{}
 		case EntryHeld:
 			if e.SignIn {
 				e.State, e.SignIn, e.Why = EntryQueued, false, ""
@@ -1115,6 +1432,8 @@ func decodeEntry(doc []byte) (*entry, error) {
 	if err := json.Unmarshal(doc, e); err != nil {
 		return nil, fmt.Errorf("a message of the outbox in state.db cannot be read: %w", err)
 	}
+	rev := e.Rev
+	e.disk = &rev
 	return e, nil
 }
 

@@ -18,6 +18,7 @@ import (
 type store struct {
 	path string
 	db   *sql.DB
+	gate func() error // tests: refuses writes, as a full disk or a dead process does; nil: none
 
 	mu     sync.Mutex
 	cond   *sync.Cond
@@ -33,7 +34,7 @@ type storeJob struct {
 }
 
 // openStore opens the file, makes it with mode 0600 when it is missing, and brings its tables up to date.
-func openStore(path string, durable bool, migrations []string) (*store, error) {
+func openStore(path string, durable bool, migrations []string, gate func() error) (*store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make the folder %s: %w", filepath.Dir(path), err)
 	}
@@ -59,7 +60,7 @@ func openStore(path string, durable bool, migrations []string) (*store, error) {
 		return nil, fmt.Errorf("cannot open %s: %w", path, err)
 	}
 	db.SetMaxOpenConns(1)
-	s := &store{path: path, db: db, done: make(chan struct{})}
+	s := &store{path: path, db: db, gate: gate, done: make(chan struct{})}
 	s.cond = sync.NewCond(&s.mu)
 	if err := s.migrate(migrations); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), db.Close())
@@ -143,6 +144,11 @@ func (s *store) run() {
 func (s *store) do(j storeJob) error {
 	if j.read != nil {
 		return j.read(s.db)
+	}
+	if s.gate != nil {
+		if err := s.gate(); err != nil {
+			return err
+		}
 	}
 	tx, err := s.db.BeginTx(context.Background(), nil)
 	if err != nil {

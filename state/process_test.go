@@ -1,0 +1,354 @@
+package state
+
+import (
+	"testing"
+	"time"
+)
+
+// other starts a second teapost that does not send, and ends it with the test.
+func (w *world) other(f func(p *process)) {
+	w.t.Helper()
+	o := w.options
+	o.Passive = true
+	p := w.process(o)
+	defer w.end(p)
+	f(p)
+}
+
+func TestDiskFullForAMinuteStopsNothingForEver(t *testing.T) {
+	inWorld(t, "ok", func(w *world) {
+		w.close()
+		p := w.process(w.options)
+		w.mail = p.mail
+		id := w.mail.Send(w.draft("full"), SendOptions{Undo: -1})
+		w.until("a request", func() bool { return w.entry(id).State != EntrySaving })
+		p.full.Store(true)
+		second := w.draft("second")
+		w.mail.EditDraft(second)
+		w.pass(time.Second)
+		if s := w.mail.DraftStatus(second.ID); s.State != SaveFailed {
+			t.Errorf("the draft is said to be %s", s.State)
+		}
+		before := p.wrote.Load()
+		w.pass(time.Minute)
+		if n := p.wrote.Load() - before; n > 120 {
+			t.Errorf("%d writes were tried in a minute", n)
+		}
+		p.full.Store(false)
+		w.untilState(id, EntrySent)
+		w.until("the draft is safe", func() bool { return w.mail.DraftStatus(second.ID).State == SaveServer })
+		w.restart()
+		if e := w.entry(id); e.State != EntrySent {
+			t.Errorf("the disk says %s", e.State)
+		}
+		w.oneKey()
+	})
+}
+
+func TestNothingIsTriedWhileTheDiskCannotRecordIt(t *testing.T) {
+	inWorld(t, "ok", func(w *world) {
+		w.close()
+		p := w.process(w.options)
+		w.mail = p.mail
+		w.off.set(true)
+		id := w.mail.Send(w.draft("unrecorded"), SendOptions{Undo: -1})
+		w.untilState(id, EntryWaiting)
+		w.off.set(false)
+		p.full.Store(true)
+		n := len(w.sends())
+		w.mail.SendNow(id)
+		w.pass(time.Minute)
+		if got := len(w.sends()); got != n {
+			t.Errorf("%d attempts that the disk does not know", got-n)
+		}
+		if got := p.wrote.Load(); got > 200 {
+			t.Errorf("%d writes were tried", got)
+		}
+		p.full.Store(false)
+		w.untilState(id, EntrySent)
+	})
+}
+
+func TestTakingBackGoesOnAfterQuit(t *testing.T) {
+	inWorld(t, "POST /emails/*: stall:30s, ...", func(w *world) {
+		id := w.mail.Send(w.draft("hasty"), SendOptions{Undo: time.Minute})
+		w.untilState(id, EntryAccepted)
+		w.mail.TakeBack(id)
+		w.pass(time.Second)
+		w.close()
+		if err := w.player.Set("ok"); err != nil {
+			t.Fatal(err)
+		}
+		w.open()
+		w.untilState(id, EntryCancelled)
+		w.pass(5 * time.Minute)
+		if n := w.copies("hasty"); n != 0 {
+			t.Errorf("%d copies of what was taken back", n)
+		}
+		if len(w.mail.Drafts()) != 1 {
+			t.Error("its text is not among the drafts")
+		}
+	})
+}
+
+func TestCancelThatIsAnsweredWithoutCancellingIsNoStorm(t *testing.T) {
+	inWorld(t, "ok", func(w *world) {
+		sending := `{"object":"email","id":"em_1","status":"sending","mode":"live","from":"a@b.c","attempts":1,"tags":{},"createdAt":"2000-01-01T00:00:00.000Z"}`
+		w.off.next = answers{w.off.next, map[string]string{"POST /emails/": sending}}
+		id := w.mail.Send(w.draft("gone"), SendOptions{Undo: time.Minute})
+		w.untilState(id, EntryAccepted)
+		w.mail.TakeBack(id)
+		w.untilState(id, EntrySent)
+		n := 0
+		for _, c := range w.mail.Activity() {
+			if c.Op == "emails.cancel" {
+				n++
+			}
+		}
+		if n != 1 || !w.hasNotice("Too late") {
+			t.Errorf("%d cancellations\n%s", n, w.describe())
+		}
+	})
+}
+
+func TestAnotherProcessTakesBackWhatIsBeingSent(t *testing.T) {
+	inWorld(t, "POST /emails: delay:5s, ok", func(w *world) {
+		w.other(func(p *process) {
+			id := w.mail.Send(w.draft("hasty"), SendOptions{Undo: time.Minute})
+			w.until("an attempt", func() bool { return len(w.sends()) == 1 })
+			w.until("seen", func() bool { e, _ := p.mail.Entry(id); return e.State == EntrySending })
+			p.mail.TakeBack(id)
+			w.untilState(id, EntryCancelled)
+			w.until("told", func() bool {
+				for _, n := range p.mail.Status().Results {
+					if n.Entry == id {
+						return true
+					}
+				}
+				return false
+			})
+			w.pass(5 * time.Minute)
+			if n := w.copies("hasty"); n != 0 {
+				t.Errorf("%d copies of what was taken back", n)
+			}
+		})
+	})
+}
+
+// What another process shows may be half a second old: what is done on the strength of it must not change what was begun.
+func TestAnotherProcessIsTooLate(t *testing.T) {
+	for what, do := range map[string]func(*Mail, EntryID){
+		"drop":      (*Mail).Drop,
+		"take back": (*Mail).TakeBack,
+		"edit": func(m *Mail, id EntryID) {
+			if d, ok := m.EditEntry(id); ok {
+				m.Send(d, SendOptions{Undo: -1})
+			}
+		},
+		"hold": (*Mail).Hold,
+	} {
+		t.Run(what, func(t *testing.T) {
+			inWorld(t, "POST /emails: delay:5s, ok", func(w *world) {
+				w.other(func(p *process) {
+					d := w.draft("race")
+					id := p.mail.Send(d, SendOptions{Undo: -1})
+					w.until("an attempt", func() bool { return len(w.sends()) == 1 })
+					if e, _ := p.mail.Entry(id); e.State != EntryQueued {
+						t.Skipf("the other process knows already that it is %s", e.State)
+					}
+					do(p.mail, id)
+					w.untilState(id, EntrySent)
+					w.pass(time.Minute)
+					if e, ok := p.mail.Entry(id); !ok || e.State != EntrySent {
+						t.Errorf("the other process shows %+v, %v", e, ok)
+					}
+					if n := w.copies("race"); n != 1 {
+						t.Errorf("%d copies", n)
+					}
+					if n := len(p.mail.Drafts()); n != 0 {
+						t.Errorf("%d drafts of what was sent", n)
+					}
+				})
+			})
+		})
+	}
+}
+
+func TestTheNextOwnerEndsWhatTheOneBeforeBegan(t *testing.T) {
+	inWorld(t, "POST /emails: stall:30s, ok", func(w *world) {
+		w.close()
+		first := w.process(w.options)
+		o := w.options
+		o.Passive = true
+		second := w.process(o)
+		w.mail = second.mail
+		id := first.mail.Send(w.draft("handed on"), SendOptions{Undo: -1})
+		w.until("an attempt", func() bool { return len(w.sends()) == 1 })
+		w.die(first)
+		w.untilWithin(time.Minute, "sent", func() bool { return w.entry(id).State == EntrySent })
+		w.oneKey()
+		if n := w.copies("handed on"); n != 1 {
+			t.Errorf("%d copies", n)
+		}
+	})
+}
+
+func TestAnAttemptBeforeACrashIsNotForgotten(t *testing.T) {
+	inWorld(t, "POST /emails: reset:after, 401, ...", func(w *world) {
+		w.close()
+		p := w.process(w.options)
+		id := p.mail.Send(w.mustDraft(p.mail, "doubt"), SendOptions{Undo: -1})
+		w.until("an attempt", func() bool { return len(w.sends()) == 1 })
+		w.die(p)
+		w.open() // tried again at once, and refused
+		w.untilState(id, EntryHeld)
+		if e := w.entry(id); e.CanEdit || e.CanDrop {
+			t.Errorf("a message that has arrived can be edited and sent again: %+v", e)
+		}
+		if err := w.player.Set("ok"); err != nil {
+			t.Fatal(err)
+		}
+		w.mail.SendNow(id)
+		w.untilState(id, EntrySent)
+		if n := w.copies("doubt"); n != 1 {
+			t.Errorf("%d copies", n)
+		}
+	})
+}
+
+func (w *world) mustDraft(m *Mail, subject string) Draft {
+	d := m.NewDraft("")
+	d.To, d.Subject, d.Body = "grace@example.org", subject, "text"
+	return d
+}
+
+// A refusal of the repetition says nothing about an attempt whose answer was lost.
+func TestRefusedRepetitionIsLookedUp(t *testing.T) {
+	inWorld(t, "POST /emails: reset:after, 409, ok", func(w *world) {
+		id := w.mail.Send(w.draft("arrived"), SendOptions{Undo: -1})
+		w.untilState(id, EntrySent)
+		if n := w.copies("arrived"); n != 1 {
+			t.Errorf("%d copies", n)
+		}
+	})
+	inWorld(t, "POST /emails: reset:read, 422, ok", func(w *world) {
+		id := w.mail.Send(w.draft("refused"), SendOptions{Undo: -1})
+		w.untilState(id, EntryFailed)
+	})
+}
+
+func TestOverdueMessageGoesOnceWhereverAProcessDies(t *testing.T) {
+	for at := range int64(4) {
+		inWorld(t, "ok", func(w *world) {
+			w.close()
+			w.off.set(true)
+			o := w.options
+			o.Watch = true
+			p := w.process(o)
+			id := p.mail.Send(w.mustDraft(p.mail, "overdue"), SendOptions{At: time.Now().Add(time.Minute)})
+			w.until("on disk", func() bool { e, _ := p.mail.Entry(id); return e.State == EntryQueued })
+			w.end(p)
+			w.pass(time.Hour)
+			w.off.set(false)
+			p = w.process(w.options)
+			w.until("the question", func() bool { e, _ := p.mail.Entry(id); return e.Ask == AskOverdue })
+			p.left.Store(at + 1)
+			p.mail.SendNow(id)
+			w.pass(time.Second)
+			w.die(p)
+			w.open()
+			w.pass(time.Minute)
+			for _, e := range w.mail.Outbox() {
+				w.mail.SendNow(e.ID)
+			}
+			w.until("sent", func() bool { return w.copies("overdue") == 1 })
+			w.pass(time.Minute)
+			if n := w.copies("overdue"); n != 1 {
+				t.Errorf("death at write %d: %d copies", at, n)
+			}
+		})
+	}
+}
+
+func TestLookingAtTheOutboxSendsNothing(t *testing.T) {
+	inWorld(t, "ok", func(w *world) {
+		w.close()
+		o := w.options
+		o.Passive, o.Watch = true, true
+		p := w.process(o)
+		id := p.mail.Send(w.mustDraft(p.mail, "kept"), SendOptions{Undo: -1})
+		w.pass(time.Minute)
+		if e, _ := p.mail.Entry(id); len(w.sends()) != 0 || e.State != EntryQueued || !e.CanDrop {
+			t.Errorf("%d requests, %+v", len(w.sends()), e)
+		}
+		w.end(p)
+	})
+}
+
+func TestLookThatFailsLeavesAMessageWaiting(t *testing.T) {
+	inWorld(t, "ok", func(w *world) {
+		w.off.set(true)
+		id := w.mail.Send(w.draft("waits"), SendOptions{Undo: -1})
+		w.untilState(id, EntryWaiting)
+		w.mail.EditEntry(id)
+		w.until("the look failed", func() bool { return w.hasNotice("Could not look for") })
+		w.off.set(false)
+		w.untilState(id, EntrySent)
+	})
+}
+
+func TestTextOfAnotherProcessIsKept(t *testing.T) {
+	inWorld(t, "ok", func(w *world) {
+		w.off.set(true)
+		d := w.draft("shared")
+		w.mail.EditDraft(d)
+		w.until("on the disk", func() bool { return w.mail.DraftStatus(d.ID).State == SaveDisk })
+		w.other(func(p *process) {
+			there, ok := p.mail.Draft(d.ID)
+			if !ok {
+				t.Fatal("not read")
+			}
+			there.Body = "written there"
+			p.mail.EditDraft(there)
+			d.Body = "written here"
+			w.mail.EditDraft(d)
+			w.pass(2 * time.Second)
+			there.Body = "written there, and more"
+			p.mail.EditDraft(there)
+			w.pass(2 * time.Second)
+			p.mail.CloseDraft(d.ID)
+			w.mail.CloseDraft(d.ID)
+			w.pass(2 * time.Second)
+		})
+		w.restart()
+		texts := map[string]bool{}
+		for _, row := range w.mail.Drafts() {
+			got, _ := w.mail.Draft(row.ID)
+			texts[got.Body] = true
+		}
+		if !texts["written here"] || !texts["written there, and more"] {
+			t.Errorf("kept are %v", texts)
+		}
+	})
+}
+
+func TestDraftSentThereIsGoneHere(t *testing.T) {
+	inWorld(t, "ok", func(w *world) {
+		w.other(func(p *process) {
+			d := w.mustDraft(p.mail, "once")
+			p.mail.EditDraft(d)
+			p.mail.CloseDraft(d.ID)
+			w.until("seen", func() bool { _, ok := w.mail.Draft(d.ID); return ok })
+			id := p.mail.Send(d, SendOptions{Undo: -1})
+			again := w.mail.Send(d, SendOptions{Undo: -1}) // at the same time
+			w.until("sent", func() bool { return w.copies("once") == 1 })
+			w.pass(time.Minute)
+			if n := w.copies("once"); n != 1 {
+				t.Errorf("%d copies of %s, %s", n, id, again)
+			}
+			if n := len(w.mail.Drafts()) + len(p.mail.Drafts()); n != 0 {
+				t.Errorf("%d drafts", n)
+			}
+		})
+	})
+}
