@@ -7,6 +7,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -47,6 +49,11 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	binaries.teapost, binaries.faultserver = filepath.Join(dir, "teapost"), filepath.Join(dir, "faultserver")
+	// The tests wait more than they work: more at once than there are cores.
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f != nil && f.Value.String() == f.DefValue {
+		_ = f.Value.Set("6")
+	}
 	return m.Run()
 }
 
@@ -55,11 +62,13 @@ type home struct {
 	t   *testing.T
 	dir string
 	env []string
+	db  string // the mailbox that is served
 }
 
 func newHome(t *testing.T, env ...string) *home {
 	t.Helper()
 	h := &home{t: t, dir: t.TempDir()}
+	h.db = h.path("data", "teapost", "mail.db")
 	h.env = append([]string{
 		"HOME=" + h.dir, "PATH=/usr/bin:/bin", "TERM=xterm-256color", "LANG=C.UTF-8", "TZ=UTC",
 		"XDG_CONFIG_HOME=" + h.path("config"), "XDG_DATA_HOME=" + h.path("data"),
@@ -231,6 +240,9 @@ func (h *home) serve(addr string, args ...string) *server {
 	if addr == "" {
 		addr = "127.0.0.1:0"
 	}
+	if slices.Contains(args, "--sample") {
+		h.db = h.path("data", "teapost", "sample", "mail.db")
+	}
 	keyFile := h.write("serve.key", testKey)
 	s := &server{h: h, key: testKey}
 	s.process = h.start(append([]string{"serve", "--addr", addr, "--api-key-file", keyFile}, args...)...)
@@ -387,6 +399,18 @@ func (tt *terminal) text() string {
 	return strings.Join(tt.scr.lines(), "\n")
 }
 
+// steady is the screen without the clock and the line of news, which change by themselves.
+func steady(tt *terminal) string {
+	lines := strings.Split(tt.text(), "\n")
+	if len(lines[0]) > 6 {
+		lines[0] = lines[0][:len(lines[0])-5]
+	}
+	if len(lines) > 2 {
+		lines[len(lines)-2] = ""
+	}
+	return strings.Join(lines, "\n")
+}
+
 // line is one line of the screen, counted from the end when negative.
 func (tt *terminal) line(i int) string {
 	tt.mu.Lock()
@@ -465,10 +489,10 @@ func (tt *terminal) press(keys ...string) {
 		default:
 			seq = k
 		}
-		before := len(tt.written())
+		before := steady(tt)
 		tt.write(seq)
 		if seq == "\x1b" { // read together with the next key it would be one key with alt
-			for end := time.Now().Add(300 * time.Millisecond); len(tt.written()) == before && time.Now().Before(end); {
+			for end := time.Now().Add(time.Second); steady(tt) == before && time.Now().Before(end); {
 				time.Sleep(5 * time.Millisecond)
 			}
 		}
@@ -523,6 +547,20 @@ func (s *server) copies(subject string) int {
 	return len(s.h.sent(subject))
 }
 
+// holds waits until the mailbox holds that many copies; what was accepted is delivered a moment later.
+func (s *server) holds(subject string, want int) {
+	s.h.t.Helper()
+	got := 0
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		if got = s.copies(subject); got == want {
+			return
+		}
+		if got > want || time.Now().After(end) {
+			s.h.t.Fatalf("%d copies of %q, want %d", got, subject, want)
+		}
+	}
+}
+
 // sent lists the Message-IDs of the sent messages with that subject, read from the mailbox's file.
 func (h *home) sent(subject string) []string {
 	h.t.Helper()
@@ -532,7 +570,7 @@ func (h *home) sent(subject string) []string {
 // query reads one column from the mailbox's file.
 func (h *home) query(q string, args ...any) []string {
 	h.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+h.path("data", "teapost", "mail.db")+"?mode=ro&_pragma=busy_timeout(5000)")
+	db, err := sql.Open("sqlite", "file:"+h.db+"?mode=ro&_pragma=busy_timeout(5000)")
 	if err != nil {
 		h.t.Fatal(err)
 	}
