@@ -62,6 +62,10 @@ func changeThreads(a keymap.Action, rows []state.Row, v state.View, muted map[st
 		}
 		c.Kind = state.ChangeTrash
 	case keymap.Restore:
+		if role == state.RoleInbox {
+			f.Flash("It is in the inbox already")
+			return nil, false
+		}
 		c.Kind = state.ChangeInbox
 		if role == state.RoleTrash {
 			c.Kind = state.ChangeRestore
@@ -87,6 +91,10 @@ func changeThreads(a keymap.Action, rows []state.Row, v state.View, muted map[st
 			c.Kind = state.ChangeUnmute
 		}
 	case keymap.Unsnooze:
+		if role != state.RoleSnoozed && every(func(r state.Row) bool { return r.Filled && r.SnoozedUntil.IsZero() }) {
+			f.Flash("It is not snoozed")
+			return nil, false
+		}
 		c.Kind = state.ChangeUnsnooze
 	case keymap.Snooze:
 		c.Kind = state.ChangeSnooze

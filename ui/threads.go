@@ -139,14 +139,18 @@ func (s *threads) refresh(f *Frame) {
 	old := s.list
 	s.list = f.Mail.List(s.view)
 	if s.list.Rev != old.Rev || s.list.View != old.View || len(s.list.Rows) != len(old.Rows) {
-		s.settle()
+		if old.View != s.list.View {
+			old.Rows = nil
+		}
+		s.settle(old.Rows)
 	}
 	s.scroll(f)
 	s.continueAnswer(f)
 }
 
-// settle finds the cursor and the first row again in a new list.
-func (s *threads) settle() {
+// settle finds the cursor and the first row again in a new list. When the row under the cursor is gone, the next one
+// that was below it has it, else the next above.
+func (s *threads) settle(old []state.Row) {
 	index := make(map[state.ThreadID]int, len(s.list.Rows))
 	s.oldest = time.Time{}
 	for i := range s.list.Rows {
@@ -166,7 +170,7 @@ func (s *threads) settle() {
 	if i, ok := index[s.cursor]; ok {
 		s.at = i
 	} else {
-		s.at = max(0, min(s.at, len(s.list.Rows)-1))
+		s.at = max(0, min(s.near(old, index), len(s.list.Rows)-1))
 		s.cursor = s.list.Rows[s.at].ID
 	}
 	for id := range s.selected {
@@ -174,6 +178,21 @@ func (s *threads) settle() {
 			delete(s.selected, id)
 		}
 	}
+}
+
+// near is where the cursor goes when its row is gone; index says where the rows of the old list are now.
+func (s *threads) near(old []state.Row, index map[state.ThreadID]int) int {
+	for i := s.at + 1; i < len(old); i++ {
+		if at, ok := index[old[i].ID]; ok {
+			return at
+		}
+	}
+	for i := min(s.at, len(old)) - 1; i >= 0; i-- {
+		if at, ok := index[old[i].ID]; ok {
+			return at
+		}
+	}
+	return s.at
 }
 
 func (s *threads) scroll(f *Frame) {

@@ -119,6 +119,8 @@ func TestActionsOnThreads(t *testing.T) {
 		{inboxView, "x j j X e", "archive [t1 t2 t3 t4]"},
 		{inboxView, "* u e", "archive [t1 t3]"},
 		{inboxView, "* u * n e", "archive [t1]"},
+		{inboxView, "I", ""},
+		{inboxView, "B", ""},
 		{inboxView, "D", ""},
 		{inboxView, "D enter", ""},
 		{inboxView, "D y", "delete [t1]"},
@@ -149,6 +151,41 @@ func TestActionsOnThreads(t *testing.T) {
 		}
 		if got = strings.Join(kept, "; "); got != tt.want {
 			t.Errorf("%s in %s: got %q, want %q", tt.keys, tt.view.Folder, got, tt.want)
+		}
+	}
+}
+
+// What is done already is not said to be done again.
+func TestDoneAlready(t *testing.T) {
+	s := startTest(t, sampleMail(), 80, 24)
+	for i := range s.app.threads.list.Rows {
+		s.app.threads.list.Rows[i].Filled = true
+	}
+	s.keys("I")
+	s.has("It is in the inbox already")
+	s.keys("B")
+	s.has("It is not snoozed")
+}
+
+// After rows have gone the cursor is on the one that followed them.
+func TestCursorAfterRowsAreGone(t *testing.T) {
+	for keys, want := range map[string]state.ThreadID{
+		"e":         "t2",
+		"j e":       "t3",
+		"x j j X e": "t5", // t1 to t4 have gone
+		"x x j e":   "t4", // t1 and t2 have gone
+		"G e":       "",
+	} {
+		m := sampleMail()
+		s := startTest(t, m, 80, 24)
+		s.keys(strings.Fields(keys)...)
+		s.refresh()
+		rows := s.app.threads.list.Rows
+		if want == "" { // nothing follows: the last one that is left
+			want = rows[len(rows)-1].ID
+		}
+		if s.app.threads.cursor != want {
+			t.Errorf("%s: the cursor is on %s, want %s", keys, s.app.threads.cursor, want)
 		}
 	}
 }
