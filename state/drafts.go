@@ -410,7 +410,7 @@ func (m *Mail) writeDraftThen(rec *draftRecord, then func(error)) {
 			}
 			if err != nil {
 				m.log.Error("cannot write a draft", "error", err.Error())
-				rec.status = DraftStatus{State: SaveFailed, At: rec.status.At, Problem: err.Error()}
+				rec.status = DraftStatus{State: SaveFailed, At: rec.status.At, Problem: diskReason(err)}
 				if rec.diskAt.IsZero() && !rec.sent {
 					rec.diskAt = m.now().Add(2 * time.Second)
 				}

@@ -311,9 +311,9 @@ func (m *Mail) notKept(e, old *entry, err error) {
 			m.reload()
 			break
 		}
-		m.addNotice(Notice{Kind: NoticeFailure, Entry: old.ID, Text: "Could not send " + quoted(e.Subject) + ": it could not be kept on the disk: " + err.Error()})
+		m.addNotice(Notice{Kind: NoticeFailure, Entry: old.ID, Text: "Could not send " + quoted(e.Subject) + ": it could not be kept on the disk: " + diskReason(err)})
 	default:
-		e.State, e.unsaved, e.Why = EntryFailed, true, "it could not be kept on the disk: "+err.Error()
+		e.State, e.unsaved, e.Why = EntryFailed, true, "it could not be kept on the disk: "+diskReason(err)
 		e.CancelWanted = false
 		rec := m.reopened(e)
 		m.adoptReopened(rec)
@@ -690,7 +690,7 @@ func (m *Mail) sendBytes(e *entry, before entry) {
 			}
 			if err != nil {
 				m.notTried(e, before)
-				e.State, e.SettledAt, e.Why = EntryFailed, m.now(), "its text cannot be read from the disk: "+err.Error()
+				e.State, e.SettledAt, e.Why = EntryFailed, m.now(), "its text cannot be read from the disk: "+diskReason(err)
 				if e.attempted() {
 					e.State, e.Stopped = EntryUnknown, true
 				}
@@ -1240,7 +1240,7 @@ func (m *Mail) dropBack(e *entry) {
 		case errors.Is(err, errTaken):
 			m.takeBackLater(e)
 		default:
-			e.State, e.Why = EntryHeld, "it could not be put among the drafts: "+err.Error()
+			e.State, e.Why = EntryHeld, "it could not be put among the drafts: "+diskReason(err)
 			m.heldNotice(e)
 		}
 	})
