@@ -265,20 +265,30 @@ func (s *drafts) View(f *Frame) string {
 		if sn := strings.TrimSpace(clean.LineMax(r.Snippet, 300)); sn != "" {
 			text += t.Dot() + sn
 		}
-		b.WriteString(on.Render(column(t, to, toW) + " " + column(t, text, restW) + " "))
-		if w >= 52 {
-			words, bad := draftMark(r)
+		words, bad := draftMark(r)
+		date := ""
+		if !r.UpdatedAt.IsZero() {
+			date = when.Short(r.UpdatedAt, f.Now)
+		}
+		// The text goes on over columns that are empty: most drafts are simply saved, and a server may not say when.
+		room, marks := restW, w >= 52
+		if marks && words == "" {
+			room, marks = room+markW+1, false
+			if date == "" {
+				room += dateW
+			}
+		}
+		b.WriteString(on.Render(column(t, to, toW) + " " + column(t, text, room) + " "))
+		if marks {
 			st := t.Muted
 			if bad {
 				st = t.Warn
 			}
 			b.WriteString(st.With(on).Render(cells.FitLeft(words, markW) + " "))
 		}
-		date := ""
-		if !r.UpdatedAt.IsZero() {
-			date = when.Short(r.UpdatedAt, f.Now)
+		if left := w - 3 - toW - 1 - room - 1; left >= dateW {
+			b.WriteString(t.Muted.With(on).Render(cells.PadLeft(cells.Truncate(date, dateW, ""), dateW)))
 		}
-		b.WriteString(t.Muted.With(on).Render(cells.PadLeft(cells.Truncate(date, dateW, ""), dateW)))
 		rows = append(rows, b.String())
 	}
 	return strings.Join(rows, "\n")
