@@ -173,12 +173,13 @@ func composeOnScreen(ctx context.Context, flags config.Flags, d state.Draft, att
 	return openMail(ctx, flags, &d)
 }
 
-// withMail opens the mailbox without its screen, for as long as f runs.
+// withMail opens the mailbox without its screen, for as long as f runs. Nothing is sent meanwhile.
 func withMail(ctx context.Context, flags config.Flags, f func(*state.Mail) error) (err error) {
-	return withMailbox(ctx, flags, func(_ *mailbox, m *state.Mail) error { return f(m) })
+	return withMailbox(ctx, flags, true, func(_ *mailbox, m *state.Mail) error { return f(m) })
 }
 
-func withMailbox(ctx context.Context, flags config.Flags, f func(*mailbox, *state.Mail) error) (err error) {
+// withMailbox opens the mailbox without its screen. With watch this process leaves the sending to others.
+func withMailbox(ctx context.Context, flags config.Flags, watch bool, f func(*mailbox, *state.Mail) error) (err error) {
 	cfg, err := config.Load(flags, config.OSEnv)
 	if err != nil {
 		return err
@@ -188,6 +189,7 @@ func withMailbox(ctx context.Context, flags config.Flags, f func(*mailbox, *stat
 		return err
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
+	b.options.Watch = watch
 	m, err := state.Open(ctx, b.options)
 	if err != nil {
 		return err
@@ -236,7 +238,7 @@ func storeDraft(ctx context.Context, m *state.Mail, d state.Draft, attach []stri
 
 func sendDraft(cmd *cobra.Command, flags config.Flags, d state.Draft, attach []string) error {
 	ctx := cmd.Context()
-	return withMailbox(ctx, flags, func(b *mailbox, m *state.Mail) error {
+	return withMailbox(ctx, flags, false, func(b *mailbox, m *state.Mail) error {
 		if d.From == "" {
 			d.From = m.NewDraft("").From
 		}
@@ -393,13 +395,27 @@ func outboxCommand(flags *config.Flags) *cobra.Command {
 				if !e.CanDrop {
 					return errors.New("it may already have arrived: it can be dropped from the outbox of the open mail, which looks for it first")
 				}
-				m.Drop(e.ID)
-				return nil
+				return dropEntry(cmd.Context(), m, e)
 			})
 		},
 	}
 	root.AddCommand(ls, send, hold, drop)
 	return root
+}
+
+// dropEntry waits until the message is off the disk.
+func dropEntry(ctx context.Context, m *state.Mail, e state.Entry) error {
+	m.Drop(e.ID)
+	var failed error
+	err := await(ctx, m, func() bool {
+		if f := m.Status().Failures; len(f) > 0 {
+			failed = errors.New(clean.Line(f[0].Text))
+			return true
+		}
+		_, there := m.Entry(e.ID)
+		return !there
+	})
+	return errors.Join(failed, err)
 }
 
 func entryNow(m *state.Mail, e state.Entry) state.Entry {
@@ -493,7 +509,7 @@ func listOutbox(out io.Writer, m *state.Mail, asJSON bool) error {
 
 // outboxSend tries one message, or all that may go, and waits for their tries.
 func outboxSend(cmd *cobra.Command, flags config.Flags, given []string) error {
-	return withMailbox(cmd.Context(), flags, func(b *mailbox, m *state.Mail) error {
+	return withMailbox(cmd.Context(), flags, false, func(b *mailbox, m *state.Mail) error {
 		if len(given) == 1 {
 			e, err := findEntry(m, given[0])
 			if err != nil {

@@ -163,6 +163,7 @@ func (x *examination) reach(ctx context.Context, b *mailbox, cfg *config.Config)
 }
 
 func (x *examination) outbox(ctx context.Context, b *mailbox) {
+	b.options.Watch = true
 	m, err := state.Open(ctx, b.options)
 	if err != nil {
 		x.bad("outbox", err)

@@ -28,6 +28,7 @@ func fillDisk(t *testing.T, pid int, full bool) {
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	r.client.write("config/teapost/config.toml", "[ui]\nundo_seconds = 1\n")
 	tt := r.client.open(80, 24)
 	tt.see(`Nothing waits for you here`)
 	tt.press("c")
@@ -49,7 +50,8 @@ func TestFullDisk(t *testing.T) {
 	fillDisk(t, tt.p.Process.Pid, false)
 	tt.see(`draft saved`)
 	tt.press("^D")
-	tt.see(`Sending to .* in \d+ s`)
+	tt.see(`!New message`)
+	r.server.holds(killSubject, 1)
 	tt.quit()
 	r.settle()
 	r.server.holds(killSubject, 1)

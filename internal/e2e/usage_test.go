@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Each row is wrong usage or configuration: exit code 2, nothing on standard output, and a sentence with all the words.
@@ -234,6 +235,7 @@ type entry struct {
 	ID, State, Subject, Why, EmailID string
 	To                               []string
 	Attempts                         int
+	Until                            time.Time
 }
 
 func (h *home) outbox() []entry {
