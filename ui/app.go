@@ -626,6 +626,7 @@ func (a *app) retry() {
 		}
 	}
 	a.o.Mail.Refresh()
+	a.say("Looking for new mail", false)
 }
 
 // goTo is the role that each way of going leads to.

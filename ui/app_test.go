@@ -270,6 +270,11 @@ func TestGlobalKeys(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", tt.keys, got, tt.want)
 		}
 	}
+	s.keys("R")
+	s.has("Looking for new mail")
+	if got := m.took(); got != "refresh" {
+		t.Errorf("R without a failure: %q", got)
+	}
 	m.status.Failures = []state.Notice{{ID: 7, Kind: state.NoticeFailure, Text: "no", Retry: true}}
 	s.refresh()
 	s.keys("R")

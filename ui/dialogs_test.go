@@ -543,6 +543,9 @@ func TestDrafts(t *testing.T) {
 	}
 	s.press("x", "x", "#")
 	s.sees("Throw away 2 drafts?")
+	s.press("n")
+	s.sees("2 selected") // who says no has lost nothing
+	s.press("#")
 	s.press("y")
 	if !d.did("discard d1") || !d.did("discard d2") || d.did("discard d3") {
 		t.Errorf("calls %v", d.calls)

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -50,6 +51,7 @@ func (s *drafts) move(to int, list []state.DraftRow) {
 func (s *drafts) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
 	switch msg := msg.(type) {
 	case mailMsg:
+		s.prune(f.Mail.Drafts())
 		s.resume(f)
 	case tea.MouseMsg:
 		list := f.Mail.Drafts()
@@ -66,6 +68,15 @@ func (s *drafts) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
 		}
 	}
 	return s, nil
+}
+
+// prune takes drafts that are gone out of the selection.
+func (s *drafts) prune(list []state.DraftRow) {
+	for id := range s.selected {
+		if !slices.ContainsFunc(list, func(r state.DraftRow) bool { return r.ID == id }) {
+			delete(s.selected, id)
+		}
+	}
 }
 
 // resume opens the draft that was waited for.
@@ -159,7 +170,6 @@ func (s *drafts) discard(list []state.DraftRow, i int, f *Frame) {
 		what = itoa(len(ids)) + " drafts"
 	}
 	m := f.Mail
-	clear(s.selected)
 	discard := func() tea.Msg {
 		for _, id := range ids {
 			m.DiscardDraft(id)
