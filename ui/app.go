@@ -938,6 +938,8 @@ func (a *app) hintLine() string {
 	end := ""
 	if k := firstKey(a.o.Keys, s.Context(), keymap.Help); k != "" {
 		end = hint(t, k, "keys")
+	} else if k := firstKey(a.o.Keys, s.Context(), keymap.Palette); k != "" && s.Context() == keymap.InCompose {
+		end = hint(t, k, "more") // where ? is a letter the list of commands shows the keys
 	}
 	return fitHints(t, lead, hints, end, a.at.width)
 }

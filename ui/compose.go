@@ -678,9 +678,9 @@ func (c *compose) Hints(f *Frame) []keymap.Action {
 	if f.Width < 72 {
 		out = append(out, keymap.Send, keymap.NextField, keymap.Back, keymap.SendLater, keymap.Attach, keymap.Editor)
 	} else {
-		out = append(out, keymap.Send, keymap.SendLater, keymap.Attach, keymap.Editor, keymap.NextField, keymap.Back)
+		out = append(out, keymap.Send, keymap.SendLater, keymap.Attach, keymap.Editor, keymap.Back, keymap.NextField)
 	}
-	return append(out, keymap.EditUndo, keymap.Discard, keymap.Save, keymap.Palette)
+	return append(out, keymap.EditUndo, keymap.Discard, keymap.Save)
 }
 
 // Every is once a second while the age of the last save is told in seconds.
