@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -189,13 +188,6 @@ func (p *process) kill() {
 	<-p.done
 }
 
-// stop asks the process to end and waits for it.
-func (p *process) stop(t *testing.T) {
-	t.Helper()
-	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	p.ended(t)
-}
-
 // ended waits for the end and returns the exit code.
 func (p *process) ended(t *testing.T) int {
 	t.Helper()
@@ -291,26 +283,6 @@ func closedPort(t *testing.T) string {
 	}
 	defer l.Close()
 	return l.Addr().String()
-}
-
-// get asks a server over HTTP and returns status and body.
-func get(t *testing.T, url, key string) (int, string) {
-	t.Helper()
-	req, err := http.NewRequest(http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+key)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(b)
 }
 
 // terminal is teapost on a pseudo-terminal with a screen that is looked at.

@@ -191,12 +191,12 @@ func TestQuitInASend(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	release := make(chan struct{})
-	reached := r.proxy.at(stepAnswered, func() bool { <-release; return false })
+	r.proxy.at(stepAnswered, func() bool { <-release; return false })
 	tt := r.client.open(80, 24)
 	tt.see(`Nothing waits for you here`)
 	tt.writeMail()
 	tt.press("^D")
-	waitFor(t, reachedOr(reached, r.proxy), "the send")
+	until(t, "the send", func() bool { return len(r.proxy.seen()) > 0 })
 	began := time.Now()
 	tt.press("^C")
 	tt.see(`“`+killSubject+`” is being sent. If you quit now it stays in`, `y quit`)
@@ -218,20 +218,6 @@ func TestQuitInASend(t *testing.T) {
 	tt.see(`Outbox`, `✓.*`+killSubject)
 	tt.quit()
 	r.once(1)
-}
-
-// reachedOr is closed once the proxy has seen a send.
-func reachedOr(_ chan struct{}, p *proxy) chan struct{} {
-	seen := make(chan struct{})
-	go func() {
-		for end := time.Now().Add(2 * patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-			if len(p.seen()) > 0 {
-				close(seen)
-				return
-			}
-		}
-	}()
-	return seen
 }
 
 // writeMail fills a new message that the rig counts.

@@ -3,24 +3,12 @@
 package e2e
 
 import (
-	"bufio"
-	"context"
 	"database/sql"
 	"fmt"
-	"net"
-	"net/http"
 	"path/filepath"
 	"testing"
 	"time"
 )
-
-func dialled(c net.Conn) func(context.Context, string, string) (net.Conn, error) {
-	return func(context.Context, string, string) (net.Conn, error) { return c, nil }
-}
-
-func readResponse(c net.Conn, r *http.Request) (*http.Response, error) {
-	return http.ReadResponse(bufio.NewReader(c), r)
-}
 
 // mailServer is a home whose `teapost serve` is the mailbox of ada@example.com.
 func mailServer(t *testing.T) *home {

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"io"
@@ -36,10 +37,9 @@ type proxy struct {
 	url      string
 	upstream string // host and port
 
-	mu     sync.Mutex
-	sends  []sendSeen
-	failed []error
-	hook   func(step string) (forward bool) // nil: passes everything
+	mu    sync.Mutex
+	sends []sendSeen
+	hook  func(step string) (forward bool) // nil: passes everything
 }
 
 func newProxy(t *testing.T, upstream string) *proxy {
@@ -119,18 +119,11 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out.Host = p.upstream
 	out.Body = io.NopCloser(bytes.NewReader(body))
 	out.ContentLength = int64(len(body))
-	var answer *http.Response
-	tr := &http.Transport{DisableKeepAlives: true, DialContext: dialled(conn)}
-	if send {
-		// Bytes first, so that the step between them and the answer can be seen.
-		err = out.Write(conn)
-		if err == nil {
-			step(stepHanded)
-			answer, err = readResponse(conn, out)
-		}
-	} else {
-		answer, err = tr.RoundTrip(out)
+	if err := out.Write(conn); err != nil {
+		panic(http.ErrAbortHandler)
 	}
+	step(stepHanded)
+	answer, err := http.ReadResponse(bufio.NewReader(conn), out)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}

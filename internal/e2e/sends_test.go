@@ -62,6 +62,7 @@ func TestSendAnswers(t *testing.T) {
 			if r.code != tc.code || !strings.Contains(r.err, tc.says) {
 				t.Errorf("exit code %d, want %d: %s", r.code, tc.code, r.err)
 			}
+			until(t, "the requests in the log", func() bool { return len(keys(p)) >= tc.requests })
 			if n := len(keys(p)); n != tc.requests {
 				t.Errorf("%d requests, want %d", n, tc.requests)
 			}

@@ -16,7 +16,7 @@ func TestSendWhileTheMailIsOpen(t *testing.T) {
 			t.Parallel()
 			var h *home
 			var tt *terminal
-			once := func() {}
+			var once func()
 			if where == "sample" {
 				h, tt = sample(t, 80, 24)
 				once = func() {
