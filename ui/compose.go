@@ -86,8 +86,30 @@ func newCompose(d state.Draft) Screen {
 	default:
 		c.at = partBody
 	}
+	body := c.texts[partBody]
+	body.moveTo(whereToWrite(body))
 	c.seen = c.revs()
 	return c
+}
+
+// whereToWrite is the end of what the person wrote: before the quoted or forwarded message, if there is one.
+func whereToWrite(e *editor) place {
+	own := len(e.lines)
+	for i := range e.lines {
+		text := e.lines[i].text
+		quoted := strings.HasPrefix(text, ">")
+		attribution := strings.HasSuffix(text, ":") && i+1 < len(e.lines) && strings.HasPrefix(e.lines[i+1].text, ">")
+		if quoted || attribution || strings.HasPrefix(text, "---------- Forwarded message") {
+			own = i
+			break
+		}
+	}
+	for i := own - 1; i >= 0; i-- {
+		if strings.TrimSpace(e.lines[i].text) != "" {
+			return place{i, len(e.lines[i].text)}
+		}
+	}
+	return place{}
 }
 
 // DraftID names the message that is being written.

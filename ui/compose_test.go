@@ -500,6 +500,28 @@ func TestEditorEnvironmentHasNoCredential(t *testing.T) {
 	}
 }
 
+// Who opens a draft again goes on where the own text ends.
+func TestComposeGoesOnWhereTheTextEnds(t *testing.T) {
+	quote := "On Fri 27 Nov 2026, Grace Hall wrote:\n> The second pass is done.\n"
+	for _, c := range []struct{ body, want string }{
+		{"", "|"},
+		{"Dear Grace,\n\nit is\n\n", "it is|"},
+		{"\n\n" + quote, "|\n\nOn Fri"},
+		{"Thanks.\nMore:\n\n" + quote, "More:|"},
+		{"> first\n\nmy answer\n", "|> first"},
+		{"\n\n---------- Forwarded message ----------\nFrom: Ada\n\nHello\n", "|\n\n------"},
+	} {
+		s := openCompose(t, newDesk(), state.Draft{ID: "d", From: "ada@example.com", To: "grace@example.org", Subject: "x", Body: c.body})
+		s.press("|")
+		if got := s.compose().texts[partBody].text(); !strings.Contains(got, c.want) {
+			t.Errorf("%q: the cursor is at the bar in %q", c.body, got)
+		}
+		if first, _, _ := strings.Cut(strings.TrimLeft(c.body, "\n"), "\n"); first != "" {
+			s.sees(strings.TrimPrefix(first, "> first")) // the text is seen from its beginning
+		}
+	}
+}
+
 // A program that finds a pipe where its terminal should be warns, or draws nothing.
 func TestEditorWritesToTheTerminal(t *testing.T) {
 	cmd := editorCommand([]string{"vim", "-n"}, "/tmp/draft.txt")
@@ -531,7 +553,7 @@ func TestComposeHostileDraft(t *testing.T) {
 			t.Fatalf("a control character reached the screen: %q", v)
 		}
 	}
-	s.sees("one two", "⟦x⟧y31mz")
+	s.sees("one two", "xy31mz⟦ ⟧")
 }
 
 func TestComposeSizes(t *testing.T) {
