@@ -90,11 +90,38 @@ func (m *Mail) writeListToCache(l *list) {
 		return
 	}
 	key, now := l.view.key(), m.now().UnixMilli()
-	doc := marshal(cachedList{IDs: l.ids, Token: l.token, AsOf: l.asOf})
+	doc := marshal(cachedList{IDs: m.listedIDs(l, (*change).settledOnly), Token: l.token, AsOf: l.asOf})
 	m.cache.write(func(tx *sql.Tx) error {
 		_, err := tx.Exec("INSERT OR REPLACE INTO list(view, doc, used) VALUES(?, ?, ?)", key, doc, now)
 		return err
 	}, m.cacheTrouble)
+}
+
+// settledOnly picks the changes that the cache holds: the others are in state.db.
+func (c *change) settledOnly() bool { return c.State == changeSettled }
+
+// tickCache writes what settled changes made of lists and rows, so that the next start does not show how it was before.
+func (m *Mail) tickCache() {
+	if len(m.cacheStale) == 0 {
+		return
+	}
+	for _, l := range m.lists {
+		if l.known {
+			m.writeListToCache(l)
+		}
+	}
+	for _, id := range m.cacheStale {
+		rec := m.rows[id]
+		if rec == nil || !rec.filled {
+			continue
+		}
+		doc := marshal(m.rowWith(id, rec, (*change).settledOnly))
+		m.cache.write(func(tx *sql.Tx) error {
+			_, err := tx.Exec("INSERT OR REPLACE INTO row(id, doc) VALUES(?, ?)", string(id), doc)
+			return err
+		}, m.cacheTrouble)
+	}
+	m.cacheStale = nil
 }
 
 func (m *Mail) writeThreadToCache(id ThreadID, t *api.Thread, rec *threadRecord) {

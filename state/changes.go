@@ -56,9 +56,10 @@ func (k ChangeKind) once() bool {
 	return k == ChangeMute || k == ChangeUnmute || k == ChangeDelete
 }
 
+// undoStep is what one press of z takes back: changes, which may be settled and forgotten long since, or a message.
 type undoStep struct {
-	batch string
-	entry EntryID
+	changes []*change
+	entry   EntryID
 }
 
 // words for lines of news: done, doing, to do, what undo does.
@@ -94,6 +95,10 @@ func (m *Mail) do(ids []ThreadID, c Change) {
 		return
 	}
 	batch := newID()
+	listed := map[ThreadID]bool{}
+	for _, id := range m.listedIDs(m.list(m.current), (*change).any) {
+		listed[id] = true
+	}
 	var made []*change
 	for _, id := range ids {
 		row := m.showRow(id)
@@ -102,6 +107,9 @@ func (m *Mail) do(ids []ThreadID, c Change) {
 			continue
 		}
 		made = append(made, m.newChange(batch, id, c, inv, row.Subject))
+		if !listed[id] { // it is open beside the list, and has left it
+			made[len(made)-1].Home = ""
+		}
 	}
 	if len(made) == 0 {
 		return
@@ -117,7 +125,7 @@ func (m *Mail) do(ids []ThreadID, c Change) {
 	}
 	if words.undo != "" {
 		n.Undo, n.UndoTo = true, undoWords(words.undo, len(made))
-		m.pushUndo(undoStep{batch: batch})
+		m.pushUndo(undoStep{changes: made})
 	}
 	m.replaceResult(n)
 }
@@ -171,11 +179,7 @@ func (m *Mail) enqueue(cs []*change) {
 		docs[i] = marshal(c)
 		c.State = changeSaving
 	}
-	until := time.Time{}
-	if cs[0].Change.Kind == ChangeSnooze {
-		until = cs[0].Change.Until
-	}
-	m.noteSnoozes(cs, until)
+	m.noteSnoozes(cs)
 	m.state.write(func(tx *sql.Tx) error {
 		for i, c := range cs {
 			if _, err := tx.Exec("INSERT OR REPLACE INTO change(id, seq, rev, doc) VALUES(?, ?, ?, ?)", c.ID, c.Seq, 1, docs[i]); err != nil {
@@ -212,22 +216,30 @@ func (m *Mail) saveChangeThen(c *change, then func(error)) {
 	c.Rev++
 	doc, rev, id := marshal(c), c.Rev, c.ID
 	m.state.write(func(tx *sql.Tx) error {
-		_, err := tx.Exec("UPDATE change SET rev = ?, doc = ? WHERE id = ?", rev, doc, id)
-		return err
+		return one(tx.Exec("UPDATE change SET rev = ?, doc = ? WHERE id = ?", rev, doc, id))
 	}, func(err error) {
-		m.logWrite("change")(err)
+		if !errors.Is(err, errTaken) {
+			m.logWrite("change")(err)
+		}
 		if then != nil {
 			m.post(func() { then(err) })
 		}
 	})
 }
 
+// deleteChange takes a change off the disk, sooner or later: left there it would be done again at the next start.
 func (m *Mail) deleteChange(c *change) {
 	id := c.ID
+	m.removals++
 	m.state.write(func(tx *sql.Tx) error {
 		_, err := tx.Exec("DELETE FROM change WHERE id = ?", id)
 		return err
-	}, m.logWrite("change"))
+	}, func(err error) {
+		m.logWrite("change")(err)
+		if err != nil {
+			m.post(func() { m.afterAWhile(func() { m.deleteChange(c) }) })
+		}
+	})
 }
 
 func (m *Mail) logWrite(what string) func(error) {
@@ -322,7 +334,7 @@ func (m *Mail) Undo() bool {
 			}
 			continue
 		}
-		if m.undoBatch(s.batch) {
+		if m.undoChanges(s.changes) {
 			return true
 		}
 	}
@@ -336,19 +348,22 @@ func (m *Mail) Undo() bool {
 	return false
 }
 
-func (m *Mail) undoBatch(batch string) bool {
+func (m *Mail) undoChanges(cs []*change) bool {
 	var undone []*change
 	var inverse []*change
 	again := newID()
-	for _, c := range append([]*change(nil), m.changes...) {
-		if c.Batch != batch || c.dropped {
+	for _, c := range cs {
+		if c.dropped {
 			continue
 		}
-		if c.open() && !c.Attempted && c.call == "" {
+		if m.owner && c.open() && !c.Attempted && c.call == "" { // another owner may be sending it now
 			c.dropped = true
 			m.deleteChange(c)
 			undone = append(undone, c)
 			continue
+		}
+		if c.State == changeAsked { // the inverse is the answer
+			m.dropAsked(c)
 		}
 		if c.Inverse != nil {
 			i := m.newChange(again, c.Thread, *c.Inverse, nil, c.Subject)
@@ -360,10 +375,10 @@ func (m *Mail) undoBatch(batch string) bool {
 	if len(undone) == 0 {
 		return false
 	}
+	m.forgetSnoozes(undone)
 	if len(inverse) > 0 {
 		m.enqueue(inverse)
 	}
-	m.noteSnoozes(undone, time.Time{})
 	m.replaceResult(Notice{Kind: NoticeResult, Text: "Undone: " + lowerFirst(fmt.Sprintf(changeWords[undone[0].Change.Kind].done, m.object(undone)))})
 	m.listsChanged()
 	return true
@@ -374,19 +389,25 @@ func (m *Mail) pumpChanges(now time.Time) {
 	if !m.owner || m.closing || m.opts.Passive && len(m.changes) == 0 {
 		return
 	}
-	busy := map[ThreadID]bool{}
-	for _, c := range m.changes {
-		if !c.open() {
-			continue
-		}
-		if busy[c.Thread] {
-			continue
-		}
-		busy[c.Thread] = true
+	for _, c := range m.nextChanges() {
 		if c.State == changeQueued && c.call == "" && !now.Before(c.NextAt) {
 			m.sendChange(c)
 		}
 	}
+}
+
+// nextChanges are the oldest open change of each thread. One that the person is asked about has had its call: it does not
+// hold up what was done after it.
+func (m *Mail) nextChanges() []*change {
+	var out []*change
+	busy := map[ThreadID]bool{}
+	for _, c := range m.changes {
+		if c.open() && c.State != changeAsked && !busy[c.Thread] {
+			busy[c.Thread] = true
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 func (m *Mail) dueChange() time.Time {
@@ -394,8 +415,8 @@ func (m *Mail) dueChange() time.Time {
 	if !m.owner {
 		return due
 	}
-	for _, c := range m.changes {
-		if c.open() && c.State == changeQueued && c.call == "" {
+	for _, c := range m.nextChanges() {
+		if c.State == changeQueued && c.call == "" {
 			due = sooner(due, c.NextAt)
 		}
 	}
@@ -427,6 +448,8 @@ func (m *Mail) sendChange(c *change) {
 		switch {
 		case c.dropped || m.closing:
 			c.State = changeQueued
+		case errors.Is(err, errTaken):
+			c.State, c.settled = changeSettled, m.next() // another process is through with it
 		case err != nil:
 			c.State, c.Attempted, c.NextAt = changeQueued, false, m.now().Add(15*time.Second)
 		default:
@@ -530,6 +553,11 @@ func (m *Mail) changeAnswered(c *change, f api.Final) {
 		if rec := m.rows[c.Thread]; rec != nil {
 			rec.stale = true
 		}
+		m.cacheStale = append(m.cacheStale, c.Thread)
+		if m.opts.Poke == nil { // page one and the counts, once for a batch
+			m.nextPoll = sooner(m.nextPoll, m.now().Add(2*time.Second))
+		}
+		m.folders.countsAgain = m.folders.countsCall != ""
 		m.loadCounts()
 		m.listsChanged()
 	case errors.Is(f.Err, errStopped):
@@ -542,10 +570,22 @@ func (m *Mail) changeAnswered(c *change, f api.Final) {
 		m.refresh(false)
 	case errors.Is(f.Err, context.Canceled): // the program ends
 		c.State = changeQueued
-	case c.Change.Kind.once() && (errors.As(f.Err, &n) || errors.As(f.Err, &e) && (e.Status == 408 || e.Status >= 500)):
+		if f.Attempts == 0 && c.Change.Kind.once() {
+			c.Attempted = false
+			m.saveChange(c)
+		}
+	case c.Change.Kind.once() && f.Attempts > 0 && (errors.As(f.Err, &n) || errors.As(f.Err, &e) && (e.Status == 408 || e.Status == 429 || e.Status >= 500)):
+		if m.undoneSince(c) { // what came after it says how it is to be
+			m.dropAsked(c)
+			break
+		}
 		c.State = changeAsked
 		m.saveChange(c)
-		m.askChange(c)
+		why := answerLost
+		if e != nil && e.Status == 429 {
+			why = "too many requests, it was not done"
+		}
+		m.askChange(c, why)
 	case errors.As(f.Err, &n), errors.As(f.Err, &e) && (e.Status == 408 || e.Status == 429 || e.Status >= 500):
 		c.State = changeQueued
 		wait := jitter(growing(15*time.Second, 15*time.Minute, c.Tries))
@@ -557,6 +597,7 @@ func (m *Mail) changeAnswered(c *change, f api.Final) {
 		}
 		c.Tries++
 		c.NextAt = m.now().Add(wait)
+		c.Attempted = c.Attempted && !c.Change.Kind.once() // refused for now, for certain
 		m.saveChange(c)
 		m.listsChanged()
 		if n == nil && !c.Change.Quiet && c.Tries == 1 {
@@ -577,14 +618,16 @@ func (m *Mail) refuseChange(c *change, err error) {
 			m.deleteChange(o)
 		}
 	}
-	m.noteSnoozes([]*change{c}, time.Time{})
-	if c.Change.Quiet && !errors.Is(err, api.ErrNotFound) {
-		m.log.Warn("change refused", "kind", string(c.Change.Kind), "error", err.Error())
+	m.forgetSnoozes([]*change{c})
+	m.log.Warn("change refused", "kind", string(c.Change.Kind), "error", err.Error())
+	text := fmt.Sprintf("Could not %s %s: %s", changeWords[c.Change.Kind].todo, quoted(c.Subject), reason(err))
+	gone := errors.Is(err, api.ErrNotFound)
+	if !gone {
+		text += " · it is back in place"
 	}
-	m.addNotice(Notice{
-		Kind: NoticeFailure, Thread: c.Thread,
-		Text: fmt.Sprintf("Could not %s %s: %s · it is back in place", changeWords[c.Change.Kind].todo, quoted(c.Subject), reason(err)),
-	})
+	if !gone || !c.Change.Quiet || c.Undoes != "" { // nobody misses the mark on what is not there
+		m.addNotice(Notice{Kind: NoticeFailure, Thread: c.Thread, Text: text})
+	}
 	if rec := m.rows[c.Thread]; rec != nil {
 		rec.stale = true
 	}
@@ -592,12 +635,35 @@ func (m *Mail) refuseChange(c *change, err error) {
 	m.loadCounts()
 }
 
-// askChange asks about a change that may run only once and whose answer was lost.
-func (m *Mail) askChange(c *change) {
+// undoneSince reports that a later change takes c back.
+func (m *Mail) undoneSince(c *change) bool {
+	for _, o := range m.changes {
+		if o.Undoes == c.ID && !o.dropped {
+			return true
+		}
+	}
+	return false
+}
+
+// dropAsked lets go of a change that may or may not have happened: the server says how it is.
+func (m *Mail) dropAsked(c *change) {
+	c.dropped = true
+	m.deleteChange(c)
+	m.removeNotices(func(n *notice) bool { return n.change == c.ID })
+	if rec := m.rows[c.Thread]; rec != nil {
+		rec.stale = true
+	}
+	m.listsChanged()
+}
+
+const answerLost = "answer lost, it may or may not have happened"
+
+// askChange asks about a change that may run only once and whose call did not end well.
+func (m *Mail) askChange(c *change, why string) {
 	words := changeWords[c.Change.Kind]
-	m.addNoticeRetry(Notice{
+	n := m.addNoticeRetry(Notice{
 		Kind: NoticeFailure, Thread: c.Thread, RetryTo: "does it again",
-		Text: fmt.Sprintf("%s %s: answer lost, it may or may not have happened", words.doing, quoted(c.Subject)),
+		Text: fmt.Sprintf("%s %s: %s", words.doing, quoted(c.Subject), why),
 	}, func() {
 		if c.State == changeAsked && !c.dropped {
 			c.State, c.NextAt, c.Attempted = changeQueued, time.Time{}, true
@@ -605,6 +671,12 @@ func (m *Mail) askChange(c *change) {
 			m.pumpChanges(m.now())
 		}
 	})
+	n.change = c.ID
+	n.dismissed = func() {
+		if c.State == changeAsked && !c.dropped {
+			m.dropAsked(c)
+		}
+	}
 	if rec := m.rows[c.Thread]; rec != nil {
 		rec.stale = true
 	}
@@ -651,44 +723,58 @@ func (m *Mail) adoptChanges() {
 		switch {
 		case c.State == changeAsked, c.State == changeSending && c.Change.Kind.once(), c.State == changeQueued && c.Change.Kind.once() && c.Attempted:
 			c.State = changeAsked
-			m.askChange(c)
+			m.askChange(c, answerLost)
 		case c.State == changeSending:
 			c.State = changeQueued
+		}
+		if !c.Change.Kind.once() {
+			c.Attempted = true // perhaps: the disk does not say so of what may be repeated
 		}
 		c.NextAt = time.Time{}
 	}
 }
 
 // noteSnoozes keeps which threads were snoozed here, so that their list exists on every server.
-func (m *Mail) noteSnoozes(cs []*change, until time.Time) {
-	type note struct {
-		id    ThreadID
-		until int64
-	}
-	var notes []note
+func (m *Mail) noteSnoozes(cs []*change) {
+	until := map[ThreadID]time.Time{}
 	for _, c := range cs {
 		switch c.Change.Kind {
 		case ChangeSnooze, ChangeUnsnooze, ChangeTrash, ChangeDelete:
-			n := note{id: c.Thread}
-			if c.Change.Kind == ChangeSnooze && !until.IsZero() {
-				n.until = until.UnixMilli()
-				m.snoozes[c.Thread] = until
-			} else {
-				delete(m.snoozes, c.Thread)
-			}
-			notes = append(notes, n)
+			until[c.Thread] = c.Change.Until // zero but for a snooze
 		}
 	}
-	if len(notes) == 0 {
+	m.keepSnoozes(until)
+}
+
+// forgetSnoozes takes back what noteSnoozes kept of changes that do not hold any more.
+func (m *Mail) forgetSnoozes(cs []*change) {
+	until := map[ThreadID]time.Time{}
+	for _, c := range cs {
+		if c.Change.Kind == ChangeSnooze && m.snoozes[c.Thread].Equal(c.Change.Until) {
+			until[c.Thread] = time.Time{}
+		}
+	}
+	m.keepSnoozes(until)
+}
+
+func (m *Mail) keepSnoozes(until map[ThreadID]time.Time) {
+	if len(until) == 0 {
 		return
 	}
+	for id, t := range until {
+		if t.IsZero() {
+			delete(m.snoozes, id)
+		} else {
+			m.snoozes[id] = t
+		}
+	}
 	m.state.write(func(tx *sql.Tx) error {
-		for _, n := range notes {
+		for id, t := range until {
 			var err error
-			if n.until == 0 {
-				_, err = tx.Exec("DELETE FROM snooze WHERE thread = ?", string(n.id))
+			if t.IsZero() {
+				_, err = tx.Exec("DELETE FROM snooze WHERE thread = ?", string(id))
 			} else {
-				_, err = tx.Exec("INSERT OR REPLACE INTO snooze(thread, until) VALUES(?, ?)", string(n.id), n.until)
+				_, err = tx.Exec("INSERT OR REPLACE INTO snooze(thread, until) VALUES(?, ?)", string(id), t.UnixMilli())
 			}
 			if err != nil {
 				return err

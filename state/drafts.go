@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"sort"
@@ -29,10 +30,11 @@ const (
 type draftDoc struct {
 	Draft  Draft  `json:"draft"`
 	Rev    int64  `json:"rev"`
-	Open   bool   `json:"open"`          // compose has it; still so at a start: the program died
-	Saved  string `json:"saved"`         // the sum of the text that the server has
-	Lost   bool   `json:"lost"`          // the answer to a save was lost
-	Trying string `json:"try,omitempty"` // the sum of the text of that save
+	Open   bool   `json:"open"`             // compose has it; still so at a start: the program died
+	Saved  string `json:"saved"`            // the sum of the text that the server has
+	Lost   bool   `json:"lost"`             // the answer to a save was lost
+	Trying string `json:"try,omitempty"`    // the sum of the text of that save
+	Editor string `json:"editor,omitempty"` // the sum of the text that an editor was given
 }
 
 // draftRecord is a draft in memory.
@@ -764,7 +766,7 @@ func (m *Mail) loadDraftList() {
 func (m *Mail) draftsListed(page *api.Page[api.DraftSummary]) {
 	own := map[string]bool{}
 	for id, rec := range m.drafts {
-		if !strings.HasPrefix(string(id), string(serverOwned)) && rec.Draft.ServerID != "" {
+		if rec.Draft.ServerID != "" && id != serverOwned+DraftID(rec.Draft.ServerID) {
 			own[rec.Draft.ServerID] = true
 		}
 	}
@@ -879,16 +881,22 @@ func (m *Mail) mergeDrafts(all []*draftDoc) {
 // EditorFile writes a draft's text to a file of its own for an editor, and gives its path. It blocks on the disk. The
 // file is adopted by [Mail.AdoptEditorFile], or at the next start when the program died in between.
 func (m *Mail) EditorFile(id DraftID) (string, error) {
-	d, ok := m.Draft(id)
-	if !ok {
+	m.mu.Lock()
+	rec := m.drafts[id]
+	if rec == nil || !rec.known || rec.sent {
+		m.mu.Unlock()
 		return "", errors.New("there is no such draft")
 	}
+	body := rec.Draft.Body
+	rec.Editor = sum(Draft{Body: body})
+	m.writeDraft(rec)
+	m.mu.Unlock()
 	dir := filepath.Join(m.opts.StateDir, "editor")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
 	path := editorPath(dir, id)
-	return path, os.WriteFile(path, []byte(d.Body), 0o600)
+	return path, os.WriteFile(path, []byte(body), 0o600)
 }
 
 func editorPath(dir string, id DraftID) string {
@@ -909,12 +917,28 @@ func (m *Mail) AdoptEditorFile(id DraftID) (Draft, error) {
 		return Draft{}, errors.New("there is no such draft")
 	}
 	d := rec.Draft
-	d.Body = strings.ReplaceAll(strings.ToValidUTF8(string(text), "\uFFFD"), "\r\n", "\n")
-	d.Body = strings.TrimSuffix(d.Body, "\n")
+	d.Body, rec.Editor = editorText(text), ""
 	m.editDraft(d)
-	m.writeDraft(rec)
-	m.state.read(func(*sql.DB) error { return os.Remove(path) }, func(error) {}) // behind the write
+	m.writeEdited(rec, path)
 	return rec.Draft, nil
+}
+
+func editorText(text []byte) string {
+	return strings.TrimSuffix(strings.ReplaceAll(strings.ToValidUTF8(string(text), "\uFFFD"), "\r\n", "\n"), "\n")
+}
+
+// writeEdited writes a draft whose text came from an editor, whose file goes when that is done.
+func (m *Mail) writeEdited(rec *draftRecord, path string) {
+	m.writeDraftThen(rec, func(err error) {
+		if err != nil {
+			return // written again, and the file is adopted at the next start
+		}
+		m.state.read(func(*sql.DB) error { return os.Remove(path) }, func(err error) {
+			if err != nil {
+				m.log.Warn("cannot remove what an editor wrote", "error", err.Error())
+			}
+		})
+	})
 }
 
 // adoptDrafts takes over what was being written when the program last died, and has what the server lacks saved.
@@ -933,20 +957,31 @@ func (m *Mail) adoptDrafts() {
 // adoptEditorFiles takes over what an editor wrote when the program died under it.
 func (m *Mail) adoptEditorFiles() {
 	dir := filepath.Join(m.opts.StateDir, "editor")
-	for id, rec := range m.drafts {
+	for id, rec := range maps.Clone(m.drafts) {
 		path := editorPath(dir, id)
 		info, err := os.Stat(path)
-		if err != nil || !info.ModTime().After(rec.Draft.UpdatedAt) {
+		if err != nil || rec.Editor == "" && !info.ModTime().After(rec.Draft.UpdatedAt) {
 			continue
 		}
 		text, err := os.ReadFile(path)
 		if err != nil || len(text) == 0 {
 			continue
 		}
-		rec.Draft.Body = strings.TrimSuffix(strings.ToValidUTF8(string(text), "\uFFFD"), "\n")
-		rec.Draft.UpdatedAt, rec.Open = info.ModTime(), true
-		m.writeDraft(rec)
-		m.state.read(func(*sql.DB) error { return os.Remove(path) }, func(error) {})
+		body := editorText(text)
+		switch rec.Editor {
+		case sum(Draft{Body: rec.Draft.Body}), sum(Draft{Body: body}):
+		default: // the draft went on without the editor: both texts stay
+			d := rec.Draft
+			d.ID, d.ServerID, d.Files = DraftID(newID()), "", nil
+			rec = &draftRecord{known: true}
+			rec.Draft = d
+			m.drafts[d.ID] = rec
+		}
+		if rec.Editor != sum(Draft{Body: body}) {
+			rec.Draft.Body, rec.Draft.UpdatedAt, rec.Open = body, info.ModTime(), true
+		}
+		rec.Editor = ""
+		m.writeEdited(rec, path)
 	}
 }
 

@@ -21,19 +21,31 @@ import (
 func (m *Mail) Attach(id DraftID, path string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.attach(id, func() (string, string, []byte, error) {
-		info, err := os.Stat(path)
-		switch {
-		case err != nil:
-			return "", "", nil, plainPathError(err)
-		case !info.Mode().IsRegular():
-			return "", "", nil, errors.New("it is not a file")
-		case info.Size() > maxFiles:
-			return "", "", nil, fmt.Errorf("it has %d MB; at most %d MB can be sent", info.Size()>>20, maxFiles>>20)
+	// The file may lie on a slow disk: neither the loop nor the writer waits for it, but the next file does.
+	before, done := m.attached, make(chan struct{})
+	m.attached = done
+	go func() {
+		defer close(done)
+		bytes, err := readAttachment(path)
+		if before != nil {
+			<-before
 		}
-		bytes, err := os.ReadFile(path)
-		return filepath.Base(path), "", bytes, plainPathError(err)
-	}, filepath.Base(path))
+		m.attach(id, filepath.Base(path), "", bytes, err)
+	}()
+}
+
+func readAttachment(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, plainPathError(err)
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a file")
+	case info.Size() > maxFiles:
+		return nil, fmt.Errorf("it has %d MB; at most %d MB can be sent", info.Size()>>20, maxFiles>>20)
+	}
+	bytes, err := os.ReadFile(path)
+	return bytes, plainPathError(err)
 }
 
 func plainPathError(err error) error {
@@ -44,29 +56,31 @@ func plainPathError(err error) error {
 	return err
 }
 
-// attach stores what read gives, on the writer goroutine, and joins it to the draft.
-func (m *Mail) attach(id DraftID, read func() (name, contentType string, bytes []byte, err error), what string) {
-	f := File{ID: newID()}
+// attach stores an attachment, or tells the error why there is none, and joins it to the draft.
+func (m *Mail) attach(id DraftID, name, contentType string, bytes []byte, err error) {
+	f := File{ID: newID(), Name: clean.Filename(name), ContentType: contentType, SizeBytes: int64(len(bytes))}
+	if f.ContentType == "" {
+		f.ContentType = contentTypeOf(f.Name, bytes)
+	}
+	failed := func(err error) {
+		m.addNotice(Notice{Kind: NoticeFailure, Text: fmt.Sprintf("Could not attach %s: %s", clean.Line(name), diskReason(err))})
+	}
+	if err != nil {
+		m.post(func() { failed(err) })
+		return
+	}
 	m.state.write(func(tx *sql.Tx) error {
-		name, contentType, bytes, err := read()
-		if err != nil {
-			return err
-		}
-		f.Name, f.ContentType, f.SizeBytes = clean.Filename(name), contentType, int64(len(bytes))
-		if f.ContentType == "" {
-			f.ContentType = contentTypeOf(f.Name, bytes)
-		}
-		_, err = tx.Exec("INSERT INTO file(id, draft, bytes) VALUES(?, ?, ?)", f.ID, string(id), bytes)
+		_, err := tx.Exec("INSERT INTO file(id, draft, bytes) VALUES(?, ?, ?)", f.ID, string(id), bytes)
 		return err
 	}, func(err error) {
 		m.post(func() {
 			if err != nil {
-				m.addNotice(Notice{Kind: NoticeFailure, Text: fmt.Sprintf("Could not attach %s: %s", what, err)})
+				failed(err)
 				return
 			}
 			rec := m.drafts[id]
 			if rec == nil || rec.sent {
-				m.addNotice(Notice{Kind: NoticeFailure, Text: fmt.Sprintf("Could not attach %s: the message is not being written any more", what)})
+				failed(errors.New("the message is not being written any more"))
 				return
 			}
 			rec.Draft.Files = append(append([]File(nil), rec.Draft.Files...), f)
@@ -141,7 +155,7 @@ func (m *Mail) attachFrom(id DraftID, thread ThreadID, msg *api.Message) {
 			if inline[a.AttachmentID] {
 				continue
 			}
-			m.attach(id, func() (string, string, []byte, error) { return a.Filename, a.ContentType, a.Content, nil }, clean.Line(a.Filename))
+			m.attach(id, a.Filename, a.ContentType, a.Content, nil)
 		}
 	})
 }
@@ -226,8 +240,12 @@ func writeFiles(files []api.Attachment, wanted map[string]bool, dir string) ([]s
 func (m *Mail) ReadFile(thread ThreadID, message, attachment string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	again := func() {}
-	m.fetchFiles("Fetching an attachment", thread, message, nil, func(files []api.Attachment, err error) {
+	m.readFile(thread, message, attachment)
+}
+
+func (m *Mail) readFile(thread ThreadID, message, attachment string) {
+	again := func() { m.readFile(thread, message, attachment) }
+	m.fetchFiles("Fetching an attachment", thread, message, again, func(files []api.Attachment, err error) {
 		if err != nil {
 			m.filesFailed("Could not open the attachment", err, again)
 			return

@@ -20,6 +20,7 @@ type folderState struct {
 	addresses []Address // the server's, those that may send
 
 	countsCall, labelsCall, addressesCall string
+	countsAgain                           bool // something changed since the call for them began
 	addressesAt                           time.Time
 	after                                 []func() // to do with the lock held once the labels are known anew
 }
@@ -341,8 +342,13 @@ func (m *Mail) loadCounts() {
 		},
 		done: func(f api.Final) {
 			m.folders.countsCall = ""
+			again := m.folders.countsAgain
+			m.folders.countsAgain = false
 			if f.Err != nil {
 				return
+			}
+			if again {
+				defer m.loadCounts()
 			}
 			m.folders.counts, m.folders.countsSeq = f.Value.(*api.MailboxCounts), seq
 			m.forgetSettled()

@@ -30,6 +30,7 @@ type list struct {
 	asked   bool // the cache was asked for it
 	call    string
 	more    string // the call that loads the next page
+	again   bool   // something changed since the call began
 	problem string
 
 	shown *List // what List returned last; nil after a change
@@ -47,6 +48,7 @@ type threadRecord struct {
 	asOf     time.Time
 	stale    bool
 	call     string // the fetch that runs
+	again    bool   // something changed since it began
 	priority api.Priority
 	cached   bool // the cache was asked for the bodies, or has none
 	used     uint64
@@ -112,13 +114,25 @@ func (m *Mail) listsChanged() {
 
 // showList lays the person's changes over what the server said.
 func (m *Mail) showList(l *list) []Row {
+	ids := m.listedIDs(l, (*change).any)
+	rows := make([]Row, len(ids))
+	for i, id := range ids {
+		rows[i] = m.showRow(id)
+	}
+	return rows
+}
+
+func (c *change) any() bool { return true }
+
+// listedIDs is what the changes that which picks make of a list.
+func (m *Mail) listedIDs(l *list, which func(*change) bool) []ThreadID {
 	in := make(map[ThreadID]bool, len(l.ids))
 	for _, id := range l.ids {
 		in[id] = true
 	}
 	after := map[ThreadID]bool{} // what the changes make of it
 	for _, c := range m.changes {
-		if !c.counts(l.seq) {
+		if !c.counts(l.seq) || !which(c) {
 			continue
 		}
 		was, seen := after[c.Thread]
@@ -127,30 +141,33 @@ func (m *Mail) showList(l *list) []Row {
 		}
 		after[c.Thread] = m.membership(l.view, c, was)
 	}
-	rows := make([]Row, 0, len(l.ids))
+	ids := make([]ThreadID, 0, len(l.ids))
 	for _, id := range l.ids {
-		if stays, touched := after[id]; touched && !stays {
-			continue
+		if stays, touched := after[id]; !touched || stays {
+			ids = append(ids, id)
 		}
-		rows = append(rows, m.showRow(id))
 	}
 	for id, isIn := range after {
 		if isIn && !in[id] {
 			if r := m.rows[id]; r != nil && r.filled {
-				rows = insertRow(rows, m.showRow(id))
+				ids = m.insertRow(ids, id)
 			}
 		}
 	}
-	return rows
+	return ids
 }
 
 // insertRow puts a row that came in by a change where its date puts it; the others stay in the order of the server.
-func insertRow(rows []Row, r Row) []Row {
-	at := slices.IndexFunc(rows, func(o Row) bool { return o.Filled && (o.At.Before(r.At) || o.At.Equal(r.At) && o.ID > r.ID) })
+func (m *Mail) insertRow(ids []ThreadID, id ThreadID) []ThreadID {
+	date := m.rows[id].row.At
+	at := slices.IndexFunc(ids, func(o ThreadID) bool {
+		rec := m.rows[o]
+		return rec != nil && rec.filled && (rec.row.At.Before(date) || rec.row.At.Equal(date) && o > id)
+	})
 	if at < 0 {
-		at = len(rows)
+		at = len(ids)
 	}
-	return slices.Insert(rows, at, r)
+	return slices.Insert(ids, at, id)
 }
 
 // membership says whether a thread is in the view after c, when it was in it before or not.
@@ -234,16 +251,19 @@ func (m *Mail) showRow(id ThreadID) Row {
 	if rec == nil {
 		return Row{ID: id}
 	}
+	row := m.rowWith(id, rec, (*change).any)
+	for _, c := range m.changes {
+		row.Pending = row.Pending || c.Thread == id && c.open()
+	}
+	return row
+}
+
+// rowWith is a row with the changes that which picks.
+func (m *Mail) rowWith(id ThreadID, rec *threadRecord, which func(*change) bool) Row {
 	row := rec.row
 	row.ID, row.Filled = id, rec.filled
 	for _, c := range m.changes {
-		if c.Thread != id {
-			continue
-		}
-		if c.open() {
-			row.Pending = true
-		}
-		if c.counts(rec.seq) {
+		if c.Thread == id && c.counts(rec.seq) && which(c) {
 			c.Change.apply(&row)
 		}
 	}
@@ -373,9 +393,14 @@ func (m *Mail) listParams(v View) api.ThreadListParams {
 
 func (m *Mail) listArrived(l *list, seq uint64, f api.Final, person bool) {
 	l.call = ""
+	again := l.again
+	l.again = false
 	if f.Err != nil {
 		m.listFailed(l, f.Err, person)
 		return
+	}
+	if again {
+		defer m.loadList(l, false)
 	}
 	page := f.Value.(*api.Page[api.ThreadSummary])
 	ids := make([]ThreadID, 0, len(page.Items))
@@ -462,21 +487,31 @@ func (m *Mail) listFailed(l *list, err error, person bool) {
 func (m *Mail) LoadMore(v View) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	l := m.lists[v.canonical()]
-	if l == nil || l.token == "" || l.more != "" || l.call != "" || m.closing {
+	if l := m.lists[v.canonical()]; l != nil {
+		m.loadMore(l)
+	}
+}
+
+func (m *Mail) loadMore(l *list) {
+	// Screens ask again and again while the end is near: not without a connection, and not against the server's wish.
+	if l.token == "" || l.more != "" || l.call != "" || m.closing || m.offline && m.now().Before(m.nextTry) || m.now().Before(m.limitedUntil) {
 		return
 	}
-	token := l.token
+	token, title := l.token, "Loading more of "+m.viewTitle(l.view)
 	p := m.listParams(l.view)
 	p.PageToken = token
 	l.more = m.start(want{
-		op: "threads.list", title: "Loading more of " + m.viewTitle(l.view), purpose: "more " + l.view.key(), priority: api.Visible, foreground: true,
+		op: "threads.list", title: title, purpose: "more " + l.view.key(), priority: api.Visible, foreground: true,
 		resources: []string{"threads"},
-		retry:     func() {},
+		retry:     func() { m.loadMore(l) },
 		run:       func(ctx context.Context, c *api.Client) (any, error) { return c.Threads.List(ctx, p) },
 		done: func(f api.Final) {
 			l.more = ""
-			if f.Err != nil || l.token != token {
+			if f.Err != nil {
+				m.moreFailed(l, title, f.Err)
+				return
+			}
+			if l.token != token {
 				return
 			}
 			page := f.Value.(*api.Page[api.ThreadSummary])
@@ -500,6 +535,20 @@ func (m *Mail) LoadMore(v View) {
 			m.fetchRows()
 		},
 	})
+}
+
+// moreFailed keeps the next page from being asked for by itself until page one is here again.
+func (m *Mail) moreFailed(l *list, title string, err error) {
+	var n *api.NetworkError
+	if errors.Is(err, context.Canceled) && !errors.Is(err, errStopped) {
+		return
+	}
+	l.problem = reason(err)
+	if errors.Is(err, errStopped) {
+		l.problem = "stopped"
+	} else if !errors.As(err, &n) {
+		m.addNoticeRetry(Notice{Kind: NoticeFailure, Text: failureText(title, err)}, func() { m.loadMore(l) })
+	}
 }
 
 // SetVisible says which rows of v are on the screen: they are fetched first, the page behind them next.
@@ -609,9 +658,14 @@ func (m *Mail) fetchThread(id ThreadID, p api.Priority, person bool) {
 	w.done = func(f api.Final) {
 		rec.call = ""
 		delete(m.fetching, id)
+		again := rec.again
+		rec.again = false
 		if f.Err != nil {
 			m.threadFailed(id, rec, f.Err, person)
 			return
+		}
+		if again && id == m.openID {
+			defer m.fetchThread(id, api.Visible, false)
 		}
 		m.threadArrived(id, rec, f.Value.(*api.Thread), seq)
 	}

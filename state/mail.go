@@ -106,6 +106,9 @@ type Mail struct {
 	dataVersion  int64
 	removals     uint64 // rows of state.db that this process removed
 	again        []later
+	lastTick     time.Time
+	attached     <-chan struct{} // the file that was attached last is read
+	cacheStale   []ThreadID      // settled changes of them are not in the cache yet
 }
 
 // Open opens the files of one mailbox and starts its work. What the cache knows is ready when it returns; the
@@ -129,7 +132,8 @@ func Open(ctx context.Context, o Options) (*Mail, error) {
 		}
 	}
 	m := &Mail{
-		opts: o, now: o.Now, log: o.Log,
+		opts: o, log: o.Log,
+		now:     func() time.Time { return o.Now().Round(0) }, // wall time: a computer that sleeps stops the other
 		box:     newEventBox(),
 		updates: make(chan struct{}, 1),
 		stop:    make(chan struct{}), ended: make(chan struct{}),
@@ -227,7 +231,7 @@ func (m *Mail) loop() {
 		case <-timer.C:
 		case <-m.opts.Poke:
 			m.mu.Lock()
-			m.refresh(false)
+			m.news()
 			m.mu.Unlock()
 		}
 		m.mu.Lock()
@@ -265,6 +269,10 @@ func (m *Mail) tick() time.Duration {
 		return time.Minute
 	}
 	now := m.now()
+	if by := m.lastTick.Sub(now); by > time.Second {
+		m.clockWentBack(by)
+	}
+	m.lastTick = now
 	m.tickLater(now)
 	m.tickLock(now)
 	m.tickNotices(now)
@@ -273,6 +281,7 @@ func (m *Mail) tick() time.Duration {
 	m.pumpChanges(now)
 	m.pumpOutbox(now)
 	m.fetchRows()
+	m.tickCache()
 	wake := now.Add(30 * time.Second)
 	for _, at := range []time.Time{
 		m.nextLock, m.nextLook, m.dueNotice(), m.dueSync(), m.dueDraft(), m.dueChange(), m.dueOutbox(), m.dueLater(),
@@ -294,6 +303,7 @@ func (m *Mail) Close(ctx context.Context) error {
 		return nil
 	}
 	m.flushDrafts()
+	m.tickCache()
 	for _, l := range m.again { // a last try
 		l.do()
 	}
@@ -337,6 +347,44 @@ func (m *Mail) dueLater() time.Time {
 		due = sooner(due, l.at)
 	}
 	return due
+}
+
+// clockWentBack moves everything that is to come, and what is counted from, by as much as somebody set the clock back:
+// else what is due in a second would wait for as long.
+func (m *Mail) clockWentBack(by time.Duration) {
+	back := func(times ...*time.Time) {
+		for _, t := range times {
+			if !t.IsZero() {
+				*t = t.Add(-by)
+			}
+		}
+	}
+	back(&m.nextTry, &m.limitedUntil, &m.lastContact, &m.lastKey, &m.nextPoll, &m.nextLock, &m.nextLook, &m.draftIx.wantedAt)
+	for i := range m.again {
+		back(&m.again[i].at)
+	}
+	for _, n := range m.notices {
+		back(&n.until)
+	}
+	for _, rec := range m.drafts {
+		back(&rec.diskAt, &rec.serverAt)
+	}
+	for _, c := range m.changes {
+		back(&c.NextAt)
+	}
+	for _, e := range m.outbox {
+		back(&e.followAt)
+		e.clockWentBack(by)
+	}
+}
+
+// clockWentBack is the same for what an entry has on the disk.
+func (e *entry) clockWentBack(by time.Duration) {
+	for _, t := range []*time.Time{&e.FirstAttempt, &e.LastTry, &e.NextAt, &e.SettledAt} {
+		if !t.IsZero() {
+			*t = t.Add(-by)
+		}
+	}
 }
 
 // jitter spreads d by a fifth either way, so that many programs do not ask at the same moment.

@@ -3,6 +3,7 @@ package state
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -19,6 +20,9 @@ type notice struct {
 	Notice
 	until time.Time // when it goes by itself; zero: stays
 	retry func()    // with the lock held
+
+	dismissed func() // what it means that the person took it off; with the lock held; may be nil
+	change    string // the id of the change that it asks about
 }
 
 // addNotice shows a line of news. With the lock held.
@@ -77,6 +81,11 @@ func (m *Mail) dueNotice() time.Time {
 func (m *Mail) Dismiss(id uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	for _, n := range slices.Clone(m.notices) {
+		if n.ID == id && n.dismissed != nil {
+			n.dismissed()
+		}
+	}
 	m.removeNotices(func(n *notice) bool { return n.ID == id })
 }
 

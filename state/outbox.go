@@ -935,7 +935,7 @@ func (m *Mail) emailKnown(e *entry, mail *api.Email, replayed bool) {
 		if rec := m.rows[e.Thread]; rec != nil {
 			rec.stale = true
 		}
-		m.refresh(false)
+		m.news()
 	}
 	m.saveEntryAnd(e, also, nil)
 }
@@ -1405,6 +1405,9 @@ func (m *Mail) adoptOutbox() {
 	waiting := 0
 	m.adoptSending()
 	for _, e := range m.outbox {
+		if by := e.LastTry.Sub(m.now()); by > time.Second { // the clock was set back meanwhile
+			e.clockWentBack(by)
+		}
 		if e.busy() {
 			continue
 		}

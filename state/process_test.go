@@ -1,6 +1,7 @@
 package state
 
 import (
+	"os"
 	"testing"
 	"time"
 )
@@ -10,6 +11,7 @@ func (w *world) other(f func(p *process)) {
 	w.t.Helper()
 	o := w.options
 	o.Passive = true
+	w.pass(200 * time.Millisecond) // it looks at another time than the first
 	p := w.process(o)
 	defer w.end(p)
 	f(p)
@@ -154,7 +156,7 @@ func TestAnotherProcessIsTooLate(t *testing.T) {
 					id := p.mail.Send(d, SendOptions{Undo: -1})
 					w.until("an attempt", func() bool { return len(w.sends()) == 1 })
 					if e, _ := p.mail.Entry(id); e.State != EntryQueued {
-						t.Skipf("the other process knows already that it is %s", e.State)
+						t.Errorf("the other process knows already that it is %s", e.State)
 					}
 					do(p.mail, id)
 					w.untilState(id, EntrySent)
@@ -350,5 +352,66 @@ func TestDraftSentThereIsGoneHere(t *testing.T) {
 				t.Errorf("%d drafts", n)
 			}
 		})
+	})
+}
+
+func TestClockThatIsSetBack(t *testing.T) {
+	inWorld(t, "POST /emails: 503:retry-after=120, ok", func(w *world) {
+		w.close()
+		var c clock
+		w.options.Now = c.now
+		w.open()
+		id := w.mail.Send(w.draft("patient"), SendOptions{Undo: -1})
+		w.untilState(id, EntryWaiting)
+		d := w.draft("typed")
+		w.mail.EditDraft(d)
+		c.jump(-24 * time.Hour)
+		w.untilWithin(time.Second, "typed text is on the disk", func() bool { return w.mail.DraftStatus(d.ID).State == SaveDisk })
+		w.untilWithin(5*time.Minute, "sent", func() bool { return w.entry(id).State == EntrySent })
+	})
+}
+
+func TestClockThatWasSetBackBetweenTwoStarts(t *testing.T) {
+	inWorld(t, "POST /emails: 503:retry-after=120, ok", func(w *world) {
+		w.close()
+		var c clock
+		w.options.Now = c.now
+		w.open()
+		id := w.mail.Send(w.draft("patient"), SendOptions{Undo: -1})
+		w.untilState(id, EntryWaiting)
+		w.close()
+		c.jump(-24 * time.Hour)
+		w.open()
+		w.untilWithin(5*time.Minute, "sent", func() bool { return w.entry(id).State == EntrySent })
+	})
+}
+
+func TestEditorTextBesideNewerText(t *testing.T) {
+	inWorld(t, "ok", func(w *world) {
+		w.off.set(true)
+		d := w.draft("two texts")
+		w.mail.EditDraft(d)
+		w.until("on the disk", func() bool { return w.mail.DraftStatus(d.ID).State == SaveDisk })
+		path, err := w.mail.EditorFile(d.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Body = "typed after that" // the program died, and the editor lives on
+		w.mail.EditDraft(d)
+		w.until("on the disk", func() bool { return w.mail.DraftStatus(d.ID).State == SaveDisk })
+		w.kill()
+		if err := os.WriteFile(path, []byte("written in the editor\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.open()
+		texts := map[string]bool{}
+		for _, row := range w.mail.Drafts() {
+			got, _ := w.mail.Draft(row.ID)
+			texts[got.Body] = true
+		}
+		if !texts["typed after that"] || !texts["written in the editor"] {
+			t.Errorf("kept are %v", texts)
+		}
+		w.until("the file is gone", func() bool { _, err := os.Stat(path); return err != nil })
 	})
 }

@@ -44,6 +44,20 @@ func (m *Mail) Refresh() {
 	m.refresh(true)
 }
 
+// news is refresh after something is known to have changed: what was asked for before may not show it.
+func (m *Mail) news() {
+	if m.opts.Passive || m.closing {
+		return
+	}
+	l := m.list(m.current)
+	l.again = l.call != ""
+	m.folders.countsAgain = m.folders.countsCall != ""
+	if rec := m.rows[m.openID]; rec != nil {
+		rec.again = rec.call != ""
+	}
+	m.refresh(false)
+}
+
 // refresh asks for page one of the list that is looked at, the numbers and the open conversation. With the lock held.
 func (m *Mail) refresh(person bool) {
 	if m.opts.Passive || m.closing {
@@ -127,7 +141,7 @@ func (m *Mail) dueSync() time.Time {
 	if m.offline {
 		due = sooner(due, m.nextTry)
 	} else if m.opts.Poke == nil {
-		due = sooner(due, m.nextPoll)
+		due = sooner(due, latest(m.nextPoll, m.limitedUntil))
 	}
 	if m.limitedUntil.After(m.now()) {
 		due = sooner(due, m.limitedUntil)
