@@ -128,6 +128,22 @@ func TestEscStopsAWait(t *testing.T) {
 	tt.quit()
 }
 
+// esc ends an attempt that gets no answer just as well.
+func TestEscStopsAStall(t *testing.T) {
+	t.Parallel()
+	h, p := behindFaults(t, nil, "GET /threads: stall, ok")
+	tt := h.open(80, 24)
+	tt.see(`Loading inbox… · esc stops`)
+	tt.press("esc")
+	tt.see(`Stopped: loading inbox`)
+	tt.press("^R")
+	tt.see(`▌● Grace Hall`)
+	if n := asked(p, "GET", "/threads"); n != 2 {
+		t.Errorf("%d requests, want the one that was stopped and the next", n)
+	}
+	tt.quit()
+}
+
 // Quitting does not wait for a call that stalls.
 func TestQuitInAStall(t *testing.T) {
 	t.Parallel()
