@@ -137,17 +137,20 @@ func (r *asyncRun) submit(spec asyncJob) {
 	r.server.script[path] = spec.Script
 	r.server.mu.Unlock()
 	write := spec.Class != ClassRead
-	if write {
+	wrote := func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
 		r.writes[spec.Resource] = append(r.writes[spec.Resource], time.Now())
+	}
+	if write {
+		wrote()
 	}
 	_, err := r.a.Submit(Job{
 		ID: j.id, Op: "job", Group: spec.Group, Priority: spec.Prio, Key: spec.Key, Write: write, Resources: []string{spec.Resource},
 		Run: func(ctx context.Context, c *Client) (any, error) {
 			err := r.call(ctx, c, i, spec.Class)
 			if write {
-				r.mu.Lock()
-				r.writes[spec.Resource] = append(r.writes[spec.Resource], time.Now())
-				r.mu.Unlock()
+				wrote()
 			}
 			return i, err
 		},

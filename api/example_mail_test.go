@@ -613,11 +613,11 @@ func ExampleAsync_CancelGroup() {
 	client, err := api.New(api.Options{
 		APIKey: "oe_test_example",
 		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
-			select {
-			case <-release:
-			case <-r.Context().Done():
+			if r.URL.Path == "/threads/t2" { // never answers
+				<-r.Context().Done()
 				return nil, r.Context().Err()
 			}
+			<-release
 			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"id":"t1","messages":[]}`))}, nil
 		}),
 	})
