@@ -86,6 +86,10 @@ func TestUncertainDeliveryAsks(t *testing.T) {
 	inWorld(t, "", func(w *world) {
 		lost := &lostAnswer{next: w.off.next}
 		w.off.next = lost
+		w.close()
+		var c clock
+		w.options.Now = c.now
+		w.open()
 		id := w.mail.Send(w.draft("lost"), SendOptions{})
 		w.until("the question", func() bool { return w.entry(id).Ask == AskSendAgain })
 		e := w.entry(id)
@@ -97,7 +101,10 @@ func TestUncertainDeliveryAsks(t *testing.T) {
 		}
 		// Nothing is repeated by itself, by a start of the program, or by what else can be done.
 		w.mail.Hold(id)
-		w.pass(25 * time.Hour)
+		for range 25 {
+			c.jump(time.Hour)
+			w.pass(10 * time.Second)
+		}
 		w.restart()
 		w.pass(time.Hour)
 		if e := w.entry(id); e.Ask != AskSendAgain || len(lost.asked) != 0 || w.copies("lost") > 1 {
