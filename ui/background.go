@@ -13,7 +13,7 @@ import (
 
 const (
 	askBackground = "\x1b]11;?\x07"
-	answerGap     = 300 * time.Millisecond // between the parts of an answer on a slow line
+	answerGap     = 3 * time.Second // between the parts of an answer on a slow line or a busy machine
 	maxAnswer     = 40
 )
 
@@ -52,6 +52,8 @@ func (b *background) take(k tea.KeyMsg, now time.Time) (taken, known, dark bool)
 		case k.Type == tea.KeyRunes && k.Alt && text == "]":
 		case k.Type == tea.KeyRunes && !k.Alt && strings.HasPrefix(text, "]11;"):
 			b.text = text[1:] // the escape before it came alone
+		case k.Type == tea.KeyRunes && !k.Alt && strings.HasPrefix(text, "11;rgb:"):
+			b.text = text // what stands before it came long ago
 		default:
 			return false, false, false
 		}
@@ -59,7 +61,7 @@ func (b *background) take(k tea.KeyMsg, now time.Time) (taken, known, dark bool)
 		return true, false, false
 	}
 	switch {
-	case k.Type == tea.KeyRunes && !k.Alt && len(b.text)+len(text) <= maxAnswer:
+	case k.Type == tea.KeyRunes && !k.Alt && len(b.text)+len(text) <= maxAnswer && begins(b.text+text, "11;"):
 		b.text += text
 		b.next = now.Add(answerGap)
 		return true, false, false
@@ -70,6 +72,11 @@ func (b *background) take(k tea.KeyMsg, now time.Time) (taken, known, dark bool)
 	}
 	*b = background{asked: true}
 	return false, false, false
+}
+
+// begins reports whether a text that may go on can begin with head.
+func begins(text, head string) bool {
+	return strings.HasPrefix(text, head) || strings.HasPrefix(head, text)
 }
 
 // parseBackground reads "11;rgb:1e1e/1e1e/2e2e".

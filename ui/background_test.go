@@ -57,6 +57,7 @@ func TestBackgroundAnswerComesLate(t *testing.T) {
 		"whole":        {alt("]"), runes("11;rgb:1010/1010/1010"), alt(`\`)},
 		"ends in BEL":  {alt("]"), runes("11;rgb:1010/1010/1010"), {Type: tea.KeyCtrlG}},
 		"in pieces":    {alt("]"), runes("11;r"), runes("gb:1010/10"), runes("10/1010"), alt(`\`)},
+		"no start":     {runes("11;rgb:1010/1010/1010"), alt(`\`)},
 		"escape alone": {runes("]11;rgb:1010/1010/1010"), alt(`\`)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -75,6 +76,11 @@ func TestBackgroundAnswerComesLate(t *testing.T) {
 			}
 			if taken, _, _ := b.take(alt("]"), now); taken {
 				t.Error("a key after the answer was taken")
+			}
+			b = background{asked: true}
+			b.take(alt("]"), now)
+			if taken, _, _ := b.take(runes("j"), now); taken {
+				t.Error("a key that goes on with no answer was taken")
 			}
 		})
 	}
