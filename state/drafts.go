@@ -18,6 +18,7 @@ import (
 
 	"codeberg.org/teapost/teapost/api"
 	"codeberg.org/teapost/teapost/internal/bodytext"
+	"codeberg.org/teapost/teapost/internal/clean"
 )
 
 const (
@@ -153,7 +154,7 @@ func (m *Mail) editDraft(d Draft) *draftRecord {
 	if rec.sent {
 		return rec
 	}
-	d.Files, d.ServerID = rec.Draft.Files, rec.Draft.ServerID
+	d.Files, d.ServerID, d.Elsewhere = rec.Draft.Files, rec.Draft.ServerID, rec.Draft.Elsewhere
 	now := m.now()
 	changed := sum(d) != sum(rec.Draft)
 	d.UpdatedAt = rec.Draft.UpdatedAt
@@ -567,12 +568,7 @@ func (m *Mail) lostDraftNotice(rec *draftRecord) {
 func (m *Mail) lookForDraft(rec *draftRecord) {
 	rec.serverAt = time.Time{}
 	id, newest := rec.Draft.ServerID, rec.Draft
-	known := map[string]bool{}
-	for _, o := range m.drafts {
-		if o != rec && o.Draft.ServerID != "" {
-			known[o.Draft.ServerID] = true
-		}
-	}
+	known := m.serverDraftsOf(rec)
 	run := func(ctx context.Context, c *api.Client) (any, error) { return findDraft(ctx, c, id, newest, known) }
 	rec.call = m.start(want{op: "drafts.list", title: "Looking for a draft", purpose: "draft " + string(newest.ID), priority: api.Visible, run: run, done: func(f api.Final) {
 		rec.call = ""
@@ -662,8 +658,12 @@ func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // deleteServerDraft deletes a draft whose message was sent, or that was discarded. Once: if the answer is lost it may
 // stay in the list of drafts, which a person sees.
-func (m *Mail) deleteServerDraft(id string) {
+func (m *Mail) deleteServerDraft(id string) { m.deleteServerDraftThen(id, func(bool) {}) }
+
+// deleteServerDraftThen is deleteServerDraft; then hears whether a request was made.
+func (m *Mail) deleteServerDraftThen(id string, then func(asked bool)) {
 	if m.closing {
+		then(false)
 		return
 	}
 	for i, have := range m.draftIx.ids {
@@ -672,12 +672,34 @@ func (m *Mail) deleteServerDraft(id string) {
 			break
 		}
 	}
-	delete(m.drafts, serverOwned+DraftID(id))
+	if rec := m.drafts[serverOwned+DraftID(id)]; rec != nil && !rec.stored {
+		m.forgetDraft(rec)
+	}
 	m.start(want{
 		op: "drafts.delete", title: "Deleting a draft", purpose: "draft delete", priority: api.Background, write: true, resources: []string{"drafts"},
-		run:  func(ctx context.Context, c *api.Client) (any, error) { return c.Drafts.Delete(ctx, id) },
-		done: func(api.Final) { m.loadCounts() },
+		run: func(ctx context.Context, c *api.Client) (any, error) { return c.Drafts.Delete(ctx, id) },
+		done: func(f api.Final) {
+			then(f.Attempts > 0)
+			m.loadCounts()
+		},
 	})
+}
+
+// serverDraftsOf are the server's copies of all drafts but that of rec, and of messages in the outbox.
+func (m *Mail) serverDraftsOf(but *draftRecord) map[string]bool {
+	own := map[string]bool{}
+	for _, rec := range m.drafts {
+		if rec != but {
+			own[rec.Draft.ServerID] = true
+		}
+	}
+	for _, e := range m.outbox {
+		if e.live() || e.State == EntrySent {
+			own[e.Draft.ServerID] = true
+		}
+	}
+	delete(own, "")
+	return own
 }
 
 // Drafts lists the drafts, the newest first: those here and those that only the server has.
@@ -764,18 +786,12 @@ func (m *Mail) loadDraftList() {
 }
 
 func (m *Mail) draftsListed(page *api.Page[api.DraftSummary]) {
-	own := map[string]bool{}
-	for id, rec := range m.drafts {
-		if rec.Draft.ServerID != "" && id != serverOwned+DraftID(rec.Draft.ServerID) {
-			own[rec.Draft.ServerID] = true
-		}
-	}
 	m.draftIx.ids = nil
 	listed := map[DraftID]bool{}
 	for _, s := range page.Items {
 		m.draftIx.ids = append(m.draftIx.ids, s.ID)
 		id := serverOwned + DraftID(s.ID)
-		if own[s.ID] {
+		if m.serverDraftsOf(m.drafts[id])[s.ID] { // it is here under another id, or in the outbox
 			continue
 		}
 		listed[id] = true
@@ -807,6 +823,7 @@ func (m *Mail) OpenDraft(id DraftID) bool {
 		return false
 	}
 	if rec.known {
+		m.tellElsewhere(rec)
 		return true
 	}
 	if rec.call == "" {
@@ -816,6 +833,13 @@ func (m *Mail) OpenDraft(id DraftID) bool {
 		m.async.Reprioritize(rec.call, api.Person)
 	}
 	return false
+}
+
+// tellElsewhere says which attachments of a draft are not here: the API does not give their bytes.
+func (m *Mail) tellElsewhere(rec *draftRecord) {
+	if files := rec.Draft.Elsewhere; len(files) > 0 {
+		m.addNotice(Notice{Kind: NoticeFailure, Text: fmt.Sprintf("%s has attachments that only the server has: %s · sent from here they do not go along, attach them again", quoted(rec.Draft.Subject), strings.Join(files, ", "))})
+	}
 }
 
 func (m *Mail) fetchDraft(rec *draftRecord, person bool) {
@@ -846,8 +870,14 @@ func (m *Mail) fetchDraft(rec *draftRecord, person bool) {
 			if d.ThreadID != "" {
 				rec.Draft.Kind = DraftReply
 			}
+			for _, a := range d.Attachments {
+				rec.Draft.Elsewhere = append(rec.Draft.Elsewhere, clean.Filename(a.Filename))
+			}
 			rec.known, rec.Saved = true, sum(rec.Draft)
 			rec.status = DraftStatus{State: SaveServer}
+			if person {
+				m.tellElsewhere(rec)
+			}
 			m.changed()
 		},
 	})

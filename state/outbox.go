@@ -58,6 +58,7 @@ type entry struct {
 	TestMode     bool       `json:"testMode"`
 	Ask          Ask        `json:"ask,omitempty"`
 	SettledAt    time.Time  `json:"settled"`
+	LeftDraft    string     `json:"leftDraft,omitempty"` // the server's draft of it, which is to be deleted
 	Draft        Draft      `json:"draft"`
 	Rev          int64      `json:"rev"` // another one with every write of any process
 
@@ -77,6 +78,7 @@ type entryRun struct {
 	fresh              bool   // no attempt was begun before the one that runs
 	kept               bool   // held by this process, for editing
 	holdWanted         bool   // to be held, while claiming
+	leaving            bool   // the server's draft of it is being deleted
 	poked              int    // tries that were made because another call succeeded, in a row
 }
 
@@ -214,7 +216,7 @@ func (m *Mail) send(d Draft, o SendOptions, old *entry) EntryID {
 		}
 	}
 	if rec := m.drafts[d.ID]; rec != nil { // these are not the writer's to know
-		d.ServerID, d.Files = rec.Draft.ServerID, rec.Draft.Files
+		d.ServerID, d.Files, d.Elsewhere = rec.Draft.ServerID, rec.Draft.Files, rec.Draft.Elsewhere
 	}
 	now := m.now()
 	e := &entry{
@@ -928,8 +930,9 @@ func (m *Mail) emailKnown(e *entry, mail *api.Email, replayed bool) {
 			})
 		}
 	}
-	if first && e.Draft.ServerID != "" {
-		m.deleteServerDraft(e.Draft.ServerID)
+	if first && len(e.Draft.Elsewhere) == 0 { // what did not go along stays there
+		e.LeftDraft = e.Draft.ServerID
+		m.deleteSentDraft(e)
 	}
 	if first || e.State == EntrySent {
 		if rec := m.rows[e.Thread]; rec != nil {
@@ -938,6 +941,20 @@ func (m *Mail) emailKnown(e *entry, mail *api.Email, replayed bool) {
 		m.news()
 	}
 	m.saveEntryAnd(e, also, nil)
+}
+
+// deleteSentDraft deletes the server's draft of a message that was accepted, at the next start when the program ends first.
+func (m *Mail) deleteSentDraft(e *entry) {
+	if e.LeftDraft == "" || e.leaving {
+		return
+	}
+	e.leaving = true
+	m.deleteServerDraftThen(e.LeftDraft, func(asked bool) {
+		if e.leaving = false; asked {
+			e.LeftDraft = ""
+			m.saveEntry(e, nil)
+		}
+	})
 }
 
 func (m *Mail) sentNotice(e *entry, status string) {
@@ -1405,6 +1422,7 @@ func (m *Mail) adoptOutbox() {
 	waiting := 0
 	m.adoptSending()
 	for _, e := range m.outbox {
+		m.deleteSentDraft(e)
 		if by := e.LastTry.Sub(m.now()); by > time.Second { // the clock was set back meanwhile
 			e.clockWentBack(by)
 		}

@@ -415,3 +415,68 @@ func TestEditorTextBesideNewerText(t *testing.T) {
 		w.until("the file is gone", func() bool { _, err := os.Stat(path); return err != nil })
 	})
 }
+
+func TestServersDraftOfAMessageInTheOutbox(t *testing.T) {
+	inWorld(t, "POST /emails: 503, ...", func(w *world) {
+		d := w.draft("one place")
+		w.mail.SaveDraft(d)
+		w.until("at the server", func() bool { return w.mail.DraftStatus(d.ID).State == SaveServer })
+		id := w.mail.Send(d, SendOptions{Undo: -1})
+		w.untilState(id, EntryWaiting)
+		w.mail.Drafts()
+		w.mail.Refresh()
+		w.pass(10 * time.Second)
+		if n := len(w.mail.Drafts()); n != 0 {
+			t.Error("it is in the outbox, and among the drafts to be sent again")
+		}
+	})
+}
+
+func TestServersDraftIsDeletedAtTheNextStart(t *testing.T) {
+	inWorld(t, "ok", func(w *world) {
+		d := w.draft("quick")
+		w.mail.SaveDraft(d)
+		w.until("at the server", func() bool { return w.mail.DraftStatus(d.ID).State == SaveServer })
+		id := w.mail.Send(d, SendOptions{Undo: -1})
+		w.until("accepted", func() bool {
+			w.mail.mu.Lock()
+			defer w.mail.mu.Unlock()
+			e := w.mail.entry(id)
+			if e.EmailID == "" {
+				return false
+			}
+			for _, c := range w.mail.calls { // as if the program had ended before the delete had its turn
+				if c.Op == "drafts.delete" {
+					w.mail.async.Cancel(c.ID)
+				}
+			}
+			return true
+		})
+		w.restart()
+		w.until("deleted there", func() bool { return len(w.serverDrafts()) == 0 })
+	})
+}
+
+func TestAttachmentsThatOnlyTheServerHasAreTold(t *testing.T) {
+	inWorld(t, "ok", func(w *world) {
+		w.off.next = answers{w.off.next, map[string]string{
+			"GET /drafts/": `{"object":"draft","id":"dr_9","to":["grace@example.org"],"cc":[],"bcc":[],"subject":"plans","html":"<p>see the file</p>","attachments":[{"filename":"plan.pdf","contentType":null,"size":null}]}`,
+			"GET /drafts":  `{"object":"list","data":[{"object":"draft","id":"dr_9"}],"hasMore":false,"nextPageToken":null}`,
+		}}
+		w.mail.Drafts()
+		w.until("here", func() bool { d := w.mail.Drafts(); return len(d) == 1 && d[0].Filled })
+		id := w.mail.Drafts()[0].ID
+		w.mail.OpenDraft(id)
+		if !w.hasNotice("plan.pdf") {
+			t.Error("nothing says that a file does not go along")
+		}
+		d, _ := w.mail.Draft(id)
+		d.From = "ada@example.com"
+		entry := w.mail.Send(d, SendOptions{Undo: -1})
+		w.untilState(entry, EntrySent)
+		w.pass(time.Minute)
+		if n := w.player.Count("DELETE", "/drafts/dr_9"); n != 0 {
+			t.Error("the only copy of the file was deleted")
+		}
+	})
+}

@@ -240,6 +240,7 @@ type Draft struct {
 	Subject   string
 	Body      string // plain text, lines end in "\n"
 	Files     []File
+	Elsewhere []string // attachments that only the server's copy has: they do not go along
 	UpdatedAt time.Time
 }
 
