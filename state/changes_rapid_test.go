@@ -403,7 +403,7 @@ func runChanges(t *testing.T, ops []changeOp) string {
 // all the time, and in the end the server has it too.
 func TestChangesHoldWhateverHappens(t *testing.T) {
 	random := rapid.SliceOfN(rapid.Custom(drawChangeOp), 1, 16)
-	for seed := range deep(t, 40) {
+	for seed := range deep(t, 25) {
 		if wrong := runChanges(t, random.Example(seed+1)); wrong != "" {
 			t.Fatalf("seed %d:\n%s", seed, wrong)
 		}

@@ -193,16 +193,17 @@ func (m *Mail) Entry(id EntryID) (Entry, bool) {
 
 // Send puts a message into the outbox and returns the id of its entry, which is [EntrySaving] until its bytes and its
 // key are on the disk. Only then is it tried, and only then is its draft gone. When that fails the entry is
-// [EntryFailed] and the draft stays. Sending the same draft again whose entry has not ended gives that entry.
+// [EntryFailed] and the draft stays. Sending the same draft with the same text again gives the entry that there is, unless
+// that one was refused or taken back.
 func (m *Mail) Send(d Draft, o SendOptions) EntryID {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.send(d, o, nil)
 }
 
-// sameMessage reports that e is this draft with this text, and goes or may have gone.
+// sameMessage reports that e is this draft with this text, and goes, went or may have gone.
 func (e *entry) sameMessage(d Draft) bool {
-	return e.Draft.ID == d.ID && e.live() && e.State != EntryFailed && sum(e.Draft) == sum(d)
+	return e.Draft.ID == d.ID && e.State != EntryFailed && e.State != EntryCancelled && sum(e.Draft) == sum(d)
 }
 
 // errSentAlready says that another process sent the same draft.
@@ -1117,7 +1118,7 @@ func (m *Mail) sendNow(e *entry) {
 		e.Origin, e.FirstAttempt = m.opts.Origin, m.now()
 	}
 	e.Ask, e.Stopped, e.NextAt, e.Tries, e.SignIn, e.poked = AskNothing, false, time.Time{}, 0, false, 0
-	e.TooLate = false // a wish to take it back stays: the answer to this try names the message
+	e.TooLate, e.kept = false, false // a wish to take it back stays: the answer to this try names the message
 	if e.State == EntryHeld {
 		e.State = EntryQueued
 		if e.attempted() {

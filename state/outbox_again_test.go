@@ -85,7 +85,7 @@ func (l *lostAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestUncertainDeliveryAsks(t *testing.T) {
 	inWorld(t, "", func(w *world) {
 		lost := &lostAnswer{next: w.off.next}
-		w.off.next = lost
+		w.off.through(lost)
 		w.close()
 		var c clock
 		w.options.Now = c.now
@@ -131,7 +131,7 @@ func TestUncertainDeliveryAsks(t *testing.T) {
 func TestUncertainDeliveryCanBeLetGo(t *testing.T) {
 	inWorld(t, "", func(w *world) {
 		lost := &lostAnswer{next: w.off.next}
-		w.off.next = lost
+		w.off.through(lost)
 		id := w.mail.Send(w.draft("lost"), SendOptions{})
 		w.until("the question", func() bool { return w.entry(id).Ask == AskSendAgain })
 		w.mail.Drop(id)
@@ -145,7 +145,7 @@ func TestUncertainDeliveryCanBeLetGo(t *testing.T) {
 func TestWhatTheServerCannotDeliverYet(t *testing.T) {
 	inWorld(t, "", func(w *world) {
 		lost := &lostAnswer{next: w.off.next, stuck: true}
-		w.off.next = lost
+		w.off.through(lost)
 		id := w.mail.Send(w.draft("stuck"), SendOptions{Undo: -1})
 		w.until("the reason", func() bool { return w.entry(id).Why == "The relay is busy." })
 		if e := w.entry(id); e.State != EntryAccepted || !e.CanSend || e.CanEdit {

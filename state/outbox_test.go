@@ -318,7 +318,7 @@ func TestTakeBackTooLate(t *testing.T) {
 func TestScene16AcceptedThenFailed(t *testing.T) {
 	failed := `{"object":"email","id":"em_1","status":"failed","mode":"live","from":"ada@example.com","subject":"sixteen","attempts":3,"lastError":"mailbox full","tags":{},"createdAt":"2000-01-01T00:00:00.000Z"}`
 	inWorld(t, "ok", func(w *world) {
-		w.off.next = answers{w.off.next, map[string]string{"GET /emails/": failed}}
+		w.off.through(answers{w.off.next, map[string]string{"GET /emails/": failed}})
 		id := w.mail.Send(w.draft("sixteen"), SendOptions{Undo: 5 * time.Second})
 		w.untilState(id, EntryFailed)
 		if !w.hasNotice("mailbox full") || !w.hasNotice("sixteen") {
@@ -332,7 +332,7 @@ func TestScene17ReplayOfACancelledMessage(t *testing.T) {
 	inWorld(t, "POST /emails: 503*3, ok", func(w *world) {
 		id := w.mail.Send(w.draft("seventeen"), SendOptions{Undo: -1})
 		w.untilState(id, EntryWaiting)
-		w.off.next = answers{w.off.next, map[string]string{"POST /emails": cancelled}}
+		w.off.through(answers{w.off.next, map[string]string{"POST /emails": cancelled}})
 		w.restart()
 		w.untilState(id, EntryCancelled)
 	})

@@ -96,7 +96,7 @@ func TestTakingBackGoesOnAfterQuit(t *testing.T) {
 func TestCancelThatIsAnsweredWithoutCancellingIsNoStorm(t *testing.T) {
 	inWorld(t, "ok", func(w *world) {
 		sending := `{"object":"email","id":"em_1","status":"sending","mode":"live","from":"a@b.c","attempts":1,"tags":{},"createdAt":"2000-01-01T00:00:00.000Z"}`
-		w.off.next = answers{w.off.next, map[string]string{"POST /emails/": sending}}
+		w.off.through(answers{w.off.next, map[string]string{"POST /emails/": sending}})
 		id := w.mail.Send(w.draft("gone"), SendOptions{Undo: time.Minute})
 		w.untilState(id, EntryAccepted)
 		w.mail.TakeBack(id)
@@ -351,6 +351,11 @@ func TestDraftSentThereIsGoneHere(t *testing.T) {
 			if n := len(w.mail.Drafts()) + len(p.mail.Drafts()); n != 0 {
 				t.Errorf("%d drafts", n)
 			}
+			w.mail.Send(d, SendOptions{Undo: -1}) // from a screen that was open all the while
+			w.pass(time.Minute)
+			if n := w.copies("once"); n != 1 {
+				t.Errorf("%d copies after another press in the other terminal", n)
+			}
 		})
 	})
 }
@@ -459,10 +464,10 @@ func TestServersDraftIsDeletedAtTheNextStart(t *testing.T) {
 
 func TestAttachmentsThatOnlyTheServerHasAreTold(t *testing.T) {
 	inWorld(t, "ok", func(w *world) {
-		w.off.next = answers{w.off.next, map[string]string{
+		w.off.through(answers{w.off.next, map[string]string{
 			"GET /drafts/": `{"object":"draft","id":"dr_9","to":["grace@example.org"],"cc":[],"bcc":[],"subject":"plans","html":"<p>see the file</p>","attachments":[{"filename":"plan.pdf","contentType":null,"size":null}]}`,
 			"GET /drafts":  `{"object":"list","data":[{"object":"draft","id":"dr_9"}],"hasMore":false,"nextPageToken":null}`,
-		}}
+		}})
 		w.mail.Drafts()
 		w.until("here", func() bool { d := w.mail.Drafts(); return len(d) == 1 && d[0].Filled })
 		id := w.mail.Drafts()[0].ID

@@ -39,7 +39,7 @@ type switchedNet struct {
 
 func (n *switchedNet) RoundTrip(r *http.Request) (*http.Response, error) {
 	n.mu.Lock()
-	off := n.off
+	off, next := n.off, n.next
 	n.mu.Unlock()
 	if off {
 		if r.Body != nil {
@@ -47,7 +47,14 @@ func (n *switchedNet) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, fmt.Errorf("connection refused")
 	}
-	return n.next.RoundTrip(r)
+	return next.RoundTrip(r)
+}
+
+// through puts something in the way.
+func (n *switchedNet) through(next http.RoundTripper) {
+	n.mu.Lock()
+	n.next = next
+	n.mu.Unlock()
 }
 
 func (n *switchedNet) set(off bool) {
