@@ -187,9 +187,12 @@ func (m *Mail) mergeShared(t sharedTables) {
 
 // mergeEntry takes over what another process wrote of an entry.
 func (m *Mail) mergeEntry(have, e *entry) {
+	if have.saving > 0 { // the write that is on its way decides, and when it fails there is another look
+		return
+	}
+	have.taken = false
 	switch {
-	case have.saving > 0 || e.Rev == *have.disk:
-		// The write that is on its way decides, and when it fails there is another look; or there is nothing new.
+	case e.Rev == *have.disk:
 	case have.busy(): // the one thing that can be wished of a message that is being sent
 		have.CancelWanted = e.CancelWanted
 		*have.disk = e.Rev

@@ -104,6 +104,7 @@ func (m *Mail) reloadThen(then func()) {
 	}, func(err error) {
 		if err != nil {
 			m.log.Warn("cannot read what another teapost wrote", "error", err.Error())
+			m.post(func() { m.afterAWhile(func() { m.reloadThen(then) }) })
 			return
 		}
 		m.post(func() {

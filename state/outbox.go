@@ -75,6 +75,7 @@ type entryRun struct {
 	mine               bool   // this process made it, or has it taken back: what becomes of it is told here
 	disk               *int64 // the revision on the disk; the writer's to use while saving is not 0
 	saving             int    // writes that have not ended
+	taken              bool   // another process changed it, and what it made of it is not read yet
 	fresh              bool   // no attempt was begun before the one that runs
 	kept               bool   // held by this process, for editing
 	holdWanted         bool   // to be held, while claiming
@@ -94,7 +95,7 @@ func (e *entry) busy() bool { return e.call != "" || e.claiming }
 
 // free reports that it may be edited or dropped without any doubt.
 func (e *entry) free() bool {
-	if e.busy() || e.look != "" {
+	if e.busy() || e.look != "" || e.taken {
 		return false
 	}
 	switch e.State {
@@ -390,6 +391,7 @@ func (m *Mail) saveEntryAnd(e *entry, also func(*sql.Tx) error, after func(error
 			switch {
 			case err == nil:
 			case errors.Is(err, errTaken):
+				e.taken = true
 				m.reload()
 			default:
 				m.logWrite("outbox")(err)
@@ -454,6 +456,7 @@ func (m *Mail) removeEntry(e *entry, also func(*sql.Tx) error, then func(error))
 			case err == nil:
 				m.forget(e)
 			case errors.Is(err, errTaken):
+				e.taken = true
 				m.reload()
 			default:
 				m.logWrite("outbox")(err)
@@ -525,7 +528,7 @@ func (m *Mail) pumpOutbox(now time.Time) {
 			}
 			continue
 		}
-		if !m.owner || m.closing || e.busy() || e.look != "" {
+		if !m.owner || m.closing || e.busy() || e.look != "" || e.taken {
 			continue
 		}
 		switch {
@@ -596,7 +599,7 @@ func (m *Mail) dueOutbox() time.Time {
 	}
 	now := m.now()
 	for _, e := range m.outbox {
-		if !e.live() || e.busy() || e.look != "" || e.Ask != AskNothing {
+		if !e.live() || e.busy() || e.look != "" || e.taken || e.Ask != AskNothing {
 			continue
 		}
 		switch e.State {
@@ -1089,7 +1092,7 @@ func (m *Mail) SendNow(id EntryID) {
 }
 
 func (m *Mail) sendNow(e *entry) {
-	if e.busy() || e.look != "" {
+	if e.busy() || e.look != "" || e.taken {
 		return
 	}
 	if e.Ask == AskSendAgain || e.stuck(m.now()) {
