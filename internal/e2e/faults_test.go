@@ -46,9 +46,10 @@ func TestBusyServer(t *testing.T) {
 	tt := h.open(80, 24)
 	tt.see(`▌● Grace Hall`, `山田太郎`)
 	play(t, p, "GET /threads: 503, 503, ok")
+	before := asked(p, "GET", "/threads")
 	tt.press("^R")
 	counted := map[string]map[string]bool{"2": {}, "3": {}}
-	moved, before := 0, asked(p, "GET", "/threads")
+	moved := 0
 	down := true
 	for end := time.Now().Add(patience); asked(p, "GET", "/threads") < before+3 || tt.shows(`try \d of 3 in`); {
 		if time.Now().After(end) {
@@ -138,6 +139,7 @@ func TestEscStopsAStall(t *testing.T) {
 	tt.see(`Stopped: loading inbox`)
 	tt.press("^R")
 	tt.see(`▌● Grace Hall`)
+	until(t, "the requests in the log", func() bool { return asked(p, "GET", "/threads") >= 2 })
 	if n := asked(p, "GET", "/threads"); n != 2 {
 		t.Errorf("%d requests, want the one that was stopped and the next", n)
 	}
@@ -226,7 +228,7 @@ func TestNothingListening(t *testing.T) {
 	tt.see(`▌.*Letter 4`, `Letter 0`)
 	tt.press("enter")
 	tt.see(`Text of letter 4`)
-	tt.press("esc")
+	tt.press("q")
 	tt.see(`Letter 0`)
 	tt.quit()
 	srv.kill()

@@ -13,9 +13,10 @@ import (
 func TestEscapeAndArrows(t *testing.T) {
 	t.Parallel()
 	_, tt := sample(t, 80, 24)
+	tt.see(`!^ +···`, `!Loading`)
 	tt.to("Compiler notes")
 	tt.press("enter")
-	tt.see(`The second pass is done`)
+	tt.see(`The second pass is done`, `Compiler notes +4 messages`, `!Loading`)
 	tt.write("\x1b")
 	time.Sleep(300 * time.Millisecond) // the case: a person's escape, and later another key
 	tt.write("j")
@@ -83,7 +84,7 @@ func TestSmallWindow(t *testing.T) {
 	tt.to("Compiler notes")
 	tt.press("enter")
 	tt.see(`Grace Hall <grace@example.org>`, `The second pass is done`)
-	tt.press("esc")
+	tt.press("q")
 	tt.see(`Inbox +7 unread`)
 	tt.press("c")
 	tt.see(`New message`, `\[ Send \]`)
