@@ -867,7 +867,10 @@ func (m *Mail) emailKnown(e *entry, mail *api.Email, replayed bool) {
 	now := m.now()
 	first := e.EmailID == ""
 	var also func(*sql.Tx) error
-	e.EmailID, e.Why, e.Stopped = mail.ID, "", false
+	if mail.ID != "" { // an empty answer to a later question takes nothing away
+		e.EmailID = mail.ID
+	}
+	e.Why, e.Stopped = "", false
 	e.Replayed = e.Replayed || replayed
 	e.TestMode = mail.Mode == api.ModeTest || mail.Transport == "test"
 	e.CancelUntil = time.Time{}

@@ -113,6 +113,18 @@ func TestCancelThatIsAnsweredWithoutCancellingIsNoStorm(t *testing.T) {
 	})
 }
 
+func TestEmptyAnswerTakesNothingAway(t *testing.T) {
+	inWorld(t, "POST /emails/*: 200:empty, ok; GET /emails/*: 200:empty, ok", func(w *world) {
+		id := w.mail.Send(w.draft("kept"), SendOptions{Undo: 20 * time.Second})
+		w.untilState(id, EntryAccepted)
+		w.mail.TakeBack(id)
+		w.untilState(id, EntrySent)
+		if !w.hasNotice("Too late") {
+			t.Errorf("sent without a word\n%s", w.describe())
+		}
+	})
+}
+
 func TestAnotherProcessTakesBackWhatIsBeingSent(t *testing.T) {
 	inWorld(t, "POST /emails: delay:5s, ok", func(w *world) {
 		w.other(func(p *process) {
