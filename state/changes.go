@@ -556,6 +556,12 @@ func (m *Mail) changeAnswered(c *change, f api.Final) {
 		m.cacheStale = append(m.cacheStale, c.Thread)
 		if m.opts.Poke == nil { // page one and the counts, once for a batch
 			m.nextPoll = sooner(m.nextPoll, m.now().Add(2*time.Second))
+		} else if k := c.Change.Kind; k == ChangeInbox || k == ChangeRestore || k == ChangeUnsnooze {
+			// An embedded server tells nothing of what this process did, and a page one that was asked for before
+			// this, as at the start, lacks the thread.
+			m.news()
+			m.listsChanged()
+			break
 		}
 		m.folders.countsAgain = m.folders.countsCall != ""
 		m.loadCounts()
