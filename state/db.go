@@ -84,8 +84,14 @@ func readShared(db *sql.DB) (sharedTables, error) {
 	return t, rows.Err()
 }
 
-func eachDoc(db *sql.DB, query string, f func([]byte) error) error {
-	rows, err := db.Query(query)
+// querier is the file, or a transaction on it.
+type querier interface {
+	Query(query string, args ...any) (*sql.Rows, error)
+}
+
+// eachDoc gives f the first column of every row, and ends with the first error.
+func eachDoc(q querier, query string, f func([]byte) error) error {
+	rows, err := q.Query(query)
 	if err != nil {
 		return err
 	}

@@ -329,21 +329,12 @@ func (m *Mail) notKept(e, old *entry, err error) {
 
 // notSentYet fails with errSentAlready when the outbox has a message of the same draft with the same text.
 func notSentYet(tx *sql.Tx, d Draft) error {
-	rows, err := tx.Query("SELECT doc FROM outbox")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what matters
-	for rows.Next() {
-		var doc []byte
-		if err := rows.Scan(&doc); err != nil {
-			return err
-		}
+	return eachDoc(tx, "SELECT doc FROM outbox", func(doc []byte) error {
 		if o, err := decodeEntry(doc); err == nil && o.sameMessage(d) {
 			return errSentAlready
 		}
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // errTaken says that another process changed or took the entry.
