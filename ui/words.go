@@ -5,6 +5,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"codeberg.org/teapost/teapost/internal/cells"
+	"codeberg.org/teapost/teapost/internal/clean"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -24,4 +27,21 @@ func sentence(s string) string {
 		s += "."
 	}
 	return s
+}
+
+// plural is a number with the right word.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// short is a subject for a sentence: clean, not empty, not long.
+func short(subject string) string {
+	s := clean.Line(subject)
+	if s == "" {
+		return "(no subject)"
+	}
+	return cells.Truncate(s, 40, "…")
 }

@@ -1,0 +1,153 @@
+package ui
+
+import (
+	"strings"
+
+	"codeberg.org/teapost/teapost/internal/cells"
+	"codeberg.org/teapost/teapost/internal/clean"
+	"codeberg.org/teapost/teapost/keymap"
+)
+
+// View draws the whole screen.
+func (a *app) View() string {
+	l := a.at
+	if l.width == 0 || l.height == 0 {
+		return ""
+	}
+	if l.tiny {
+		return block(strings.Join(cells.Wrap("The window is too small for mail.", max(1, l.width)), "\n"), l.width, l.height)
+	}
+	rows := make([]string, 0, 5)
+	rows = append(rows, a.topLine())
+	rows = append(rows, a.body())
+	if l.ruled {
+		rows = append(rows, a.theme.Rule.Render(strings.Repeat(a.theme.Glyphs.Rule, l.width)))
+	}
+	rows = append(rows, news(a.newsInput(), l.width))
+	if l.hinted {
+		rows = append(rows, a.hintLine())
+	}
+	return strings.Join(rows, "\n")
+}
+
+func (a *app) body() string {
+	l := a.at
+	var body string
+	switch {
+	case len(a.screens) > 0:
+		s := a.screen()
+		body = block(s.View(a.frame(s)), l.width, l.bodyHeight)
+	case l.wide:
+		widths := []int{l.folders, l.threads, l.reader}
+		columns := make([]string, 3)
+		for i, s := range a.panes() {
+			columns[i] = s.View(a.frame(s))
+		}
+		focus := -1
+		if len(a.dialogs) == 0 {
+			focus = a.focus
+		}
+		body = beside(a.theme, l.bodyHeight, columns, widths, focus)
+	default:
+		s := a.screen()
+		body = block(s.View(a.frame(s)), l.width, l.bodyHeight)
+	}
+	for _, d := range a.dialogs {
+		f := a.frame(d)
+		body = overlay(body, d.View(f), l.width, l.bodyHeight)
+	}
+	return body
+}
+
+// topLine is the title on the left, the account and the clock on the right.
+func (a *app) topLine() string {
+	l := a.at
+	s := a.screen()
+	if l.wide && len(a.screens) == 0 {
+		s = a.threads
+	}
+	title := " " + s.Title(a.frame(s))
+	right := a.now.In(a.o.zone()).Format("15:04") + " "
+	if acc := clean.Line(a.o.Account); acc != "" && l.width >= 50 {
+		right = cells.Truncate(acc, l.width/3, a.theme.Glyphs.Ellipsis) + "   " + right
+	}
+	room := l.width - cells.Width(right) - 2
+	title = cells.Truncate(title, room, a.theme.Glyphs.Ellipsis)
+	return a.theme.Bold.Render(title) + cells.Blank(l.width-cells.Width(title)-cells.Width(right)) + a.theme.Muted.Render(right)
+}
+
+// newsInput is what the line of news is made from now.
+func (a *app) newsInput() newsInput {
+	ctx := a.top().Context()
+	in := newsInput{
+		Status: a.status, Now: a.now, Zone: a.o.zone(), Theme: a.theme, Esc: len(a.dialogs) == 0,
+		Key: func(x keymap.Action) string { return firstKey(a.o.Keys, ctx, x) },
+	}
+	if a.quitting {
+		in.Flash = "Saving what you wrote, then quitting" + a.theme.Dot() + "esc stays"
+	} else if a.now.Before(a.flash.until) {
+		in.Flash, in.FlashFailure, in.FlashAt = a.flash.text, a.flash.failure, a.flash.until.Add(-flashFor)
+	}
+	if a.now.Before(a.hello.until) {
+		in.Hello = a.hello.text
+	}
+	return in
+}
+
+// hintLine is the bottom line: what may follow a pending key, else the keys of the screen.
+func (a *app) hintLine() string {
+	t, s := a.theme, a.top()
+	var hints []keymap.Hint
+	lead := " "
+	if len(a.pending) > 0 {
+		lead = " " + t.Bold.Render(strings.Join(a.pending, " ")) + t.Muted.Render(" then  ")
+		hints = a.o.Keys.Next(s.Context(), a.pending)
+		return fitHints(t, lead, hints, "", a.at.width)
+	}
+	hints = a.o.Keys.Hints(s.Context(), s.Hints(a.frame(s))...)
+	end := ""
+	if k := firstKey(a.o.Keys, s.Context(), keymap.Help); k != "" {
+		end = hint(t, k, "keys")
+	} else if k := firstKey(a.o.Keys, s.Context(), keymap.Palette); k != "" && s.Context() == keymap.InCompose {
+		end = hint(t, k, "more") // where ? is a letter the list of commands shows the keys
+	}
+	return fitHints(t, lead, hints, end, a.at.width)
+}
+
+// fitHints writes as many hints as there is room for, whole ones only, with end at the right edge.
+func fitHints(t *Theme, lead string, hints []keymap.Hint, end string, width int) string {
+	var b strings.Builder
+	b.WriteString(lead)
+	used := cells.Width(lead)
+	limit := width - 1
+	if end != "" {
+		limit -= cells.Width(end) + 2
+	}
+	for i, h := range hints {
+		if h.Key == "1" {
+			h.Key = t.Keep("1…9", "1-9")
+		}
+		w := cells.Width(h.Key) + 1 + cells.Width(h.Text)
+		gap := 0
+		if i > 0 {
+			gap = 2
+		}
+		if used+gap+w > limit {
+			break
+		}
+		b.WriteString(cells.Blank(gap) + hint(t, h.Key, h.Text))
+		used += gap + w
+	}
+	if end != "" && used+cells.Width(end)+1 <= width {
+		b.WriteString(cells.Blank(width-used-cells.Width(end)-1) + end)
+	}
+	return cells.Truncate(b.String(), width, "")
+}
+
+// firstKey is the preferred key of an action, or empty.
+func firstKey(m *keymap.Map, ctx keymap.Context, a keymap.Action) string {
+	if k := m.Keys(ctx, a); len(k) > 0 {
+		return k[0]
+	}
+	return ""
+}
