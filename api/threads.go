@@ -56,6 +56,7 @@ type Thread struct {
 	TotalReplies int           `json:"totalReplies"`
 	DeliveredTo  string        `json:"deliveredTo"`  // empty: not known
 	SnoozedUntil *time.Time    `json:"snoozedUntil"` // nil: not snoozed, or the server does not say
+	Muted        *bool         `json:"muted"`        // nil: the server does not say
 }
 
 // ThreadLabel is a label as a thread carries it.

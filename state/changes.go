@@ -292,9 +292,9 @@ func (m *Mail) inverse(c Change, row Row) (inv *Change, ok bool) {
 		}
 		return &Change{Kind: ChangeSnooze, Until: row.SnoozedUntil}, true
 	case ChangeMute:
-		return &Change{Kind: ChangeUnmute}, true
+		return &Change{Kind: ChangeUnmute}, !row.Muted
 	case ChangeUnmute:
-		return &Change{Kind: ChangeMute}, true
+		return &Change{Kind: ChangeMute}, true // not every server says what is muted
 	case ChangeLabels:
 		out := Change{Kind: ChangeLabels}
 		for _, l := range c.Add {
@@ -552,6 +552,9 @@ func (m *Mail) changeAnswered(c *change, f api.Final) {
 		m.deleteChange(c)
 		if rec := m.rows[c.Thread]; rec != nil {
 			rec.stale = true
+			if k := c.Change.Kind; k == ChangeMute || k == ChangeUnmute { // not every server tells it with the thread
+				c.Change.apply(&rec.row)
+			}
 		}
 		m.cacheStale = append(m.cacheStale, c.Thread)
 		if m.opts.Poke == nil { // page one and the counts, once for a batch

@@ -1,7 +1,11 @@
 package state
 
 import (
+	"bytes"
+	"errors"
+	"io"
 	"net/http"
+	"regexp"
 	"testing"
 	"time"
 )
@@ -315,4 +319,61 @@ func TestNewLabel(t *testing.T) {
 		w.mail.NewLabel("second", []ThreadID{id})
 		w.until("both", func() bool { return len(w.inbox()[0].Labels) == 2 })
 	})
+}
+
+// A row shows that it is muted at once, after the server's answer, and at the next start; also where the server does not say
+// it with the thread.
+func TestMutedIsSeen(t *testing.T) {
+	for name, silent := range map[string]bool{"told": false, "not told": true} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, "ok", func(w *world) {
+				id := w.arrive("List", "noise")
+				if silent {
+					w.off.through(withoutMuted{w.off.next})
+				}
+				w.load()
+				if w.inbox()[0].Muted {
+					t.Error("muted from the beginning")
+				}
+				w.mail.Do([]ThreadID{id}, Change{Kind: ChangeMute})
+				if !w.inbox()[0].Muted {
+					t.Error("not muted at once")
+				}
+				w.settled()
+				w.load()
+				if !w.inbox()[0].Muted {
+					t.Error("not muted after the answer")
+				}
+				w.restart()
+				w.load()
+				if !w.inbox()[0].Muted {
+					t.Error("not muted after a restart")
+				}
+				w.mail.Do([]ThreadID{id}, Change{Kind: ChangeUnmute})
+				w.settled()
+				w.load()
+				if w.inbox()[0].Muted {
+					t.Error("still muted")
+				}
+			})
+		})
+	}
+}
+
+// withoutMuted is a server that does not say whether a thread is muted.
+type withoutMuted struct{ next http.RoundTripper }
+
+func (s withoutMuted) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := s.next.RoundTrip(r)
+	if err != nil || r.Method != http.MethodGet {
+		return res, err
+	}
+	body, err := io.ReadAll(res.Body)
+	if err := errors.Join(err, res.Body.Close()); err != nil {
+		return nil, err
+	}
+	body = regexp.MustCompile(`"muted":(true|false),`).ReplaceAll(body, nil)
+	res.Body, res.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	res.Header.Del("Content-Length")
+	return res, nil
 }

@@ -126,6 +126,27 @@ func (m *Mail) Draft(id DraftID) (Draft, bool) {
 	return Draft{}, false
 }
 
+// DraftAnswering is the draft that answers a message, the newest when there are several; ok is false when there is none. A
+// forward is no answer, and of a draft that another program made nobody knows which message it answers.
+func (m *Mail) DraftAnswering(message string) (id DraftID, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var newest *draftRecord
+	for _, rec := range m.drafts {
+		d := rec.Draft
+		if rec.sent || message == "" || d.MessageID != message || d.Kind != DraftReply && d.Kind != DraftReplyAll {
+			continue
+		}
+		if newest == nil || d.UpdatedAt.After(newest.Draft.UpdatedAt) {
+			newest = rec
+		}
+	}
+	if newest == nil {
+		return "", false
+	}
+	return newest.Draft.ID, true
+}
+
 // DraftStatus says how safe a draft is.
 func (m *Mail) DraftStatus(id DraftID) DraftStatus {
 	m.mu.Lock()

@@ -239,3 +239,39 @@ func TestAttachmentsTravel(t *testing.T) {
 		w.until("told", func() bool { return w.hasNotice("Could not attach exist") })
 	})
 }
+
+func TestDraftThatAnswersAMessage(t *testing.T) {
+	inWorld(t, "ok", func(w *world) {
+		thread := w.arrive("Dinner?", "at seven")
+		w.load()
+		msg := w.mail.Thread(thread).Messages[0].ID
+		if id, ok := w.mail.DraftAnswering(msg); ok {
+			t.Fatalf("%s answers it before anybody wrote", id)
+		}
+		forward, err := w.mail.Forward(thread, msg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.mail.EditDraft(forward)
+		if id, ok := w.mail.DraftAnswering(msg); ok {
+			t.Errorf("%s is a forward", id)
+		}
+		answer, err := w.mail.Reply(thread, msg, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body = "gladly" + answer.Body
+		w.mail.EditDraft(answer)
+		w.mail.CloseDraft(answer.ID)
+		w.pass(time.Second)
+		w.restart()
+		if id, ok := w.mail.DraftAnswering(msg); !ok || id != answer.ID {
+			t.Errorf("after a restart %q answers it, %v", id, ok)
+		}
+		entry := w.mail.Send(answer, SendOptions{Undo: -1})
+		if id, ok := w.mail.DraftAnswering(msg); ok {
+			t.Errorf("%s answers it, and is sent already", id)
+		}
+		w.untilState(entry, EntrySent)
+	})
+}

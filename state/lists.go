@@ -284,6 +284,10 @@ func (c Change) apply(row *Row) {
 		row.SnoozedUntil = c.Until
 	case ChangeUnsnooze:
 		row.SnoozedUntil = time.Time{}
+	case ChangeMute:
+		row.Muted = true
+	case ChangeUnmute:
+		row.Muted = false
 	case ChangeLabels:
 		var labels []Label
 		for _, l := range row.Labels {
@@ -819,6 +823,11 @@ func (m *Mail) rowOf(id ThreadID, t *api.Thread) (Row, map[string]bool) {
 	row := Row{ID: id, Filled: true, Messages: max(t.MessageCount, len(t.Messages)), Unread: t.HasUnread}
 	if t.SnoozedUntil != nil {
 		row.SnoozedUntil = *t.SnoozedUntil
+	}
+	if t.Muted != nil {
+		row.Muted = *t.Muted
+	} else if rec := m.rows[id]; rec != nil {
+		row.Muted = rec.row.Muted // as it was muted here
 	}
 	in := map[string]bool{}
 	for _, l := range t.Labels {

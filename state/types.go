@@ -89,6 +89,7 @@ type Row struct {
 	Invite       bool
 	Labels       []Label // the user's labels only
 	SnoozedUntil time.Time
+	Muted        bool // what is answered to it stays out of the inbox
 	Pending      bool // a change to it is not on the server yet
 }
 
