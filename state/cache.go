@@ -185,3 +185,10 @@ func (m *Mail) cacheTrouble(err error) {
 		m.log.Warn("cannot write the cache", "error", err.Error())
 	}
 }
+
+// cachedThread is how the cache keeps a conversation.
+type cachedThread struct {
+	Thread *api.Thread `json:"t"`
+	Row    Row         `json:"r"`
+	AsOf   time.Time   `json:"a"`
+}

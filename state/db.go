@@ -231,20 +231,10 @@ func (m *Mail) tellEntry(e *entry, takenBack bool) {
 	}
 }
 
-// sleeping lists the threads that wake after now, the next first.
-func sleeping(snoozes map[ThreadID]time.Time, now time.Time) []ThreadID {
-	var out []ThreadID
-	for id, until := range snoozes {
-		if until.After(now) {
-			out = append(out, id)
-		}
+func marshal(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil { // only own types come here; none of them can fail
+		panic("state: " + err.Error())
 	}
-	sort.Slice(out, func(i, j int) bool {
-		a, b := snoozes[out[i]], snoozes[out[j]]
-		if !a.Equal(b) {
-			return a.Before(b)
-		}
-		return out[i] < out[j]
-	})
-	return out
+	return b
 }
