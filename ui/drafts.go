@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -16,67 +15,43 @@ import (
 
 // drafts lists the messages that are being written.
 type drafts struct {
-	sel      state.DraftID
-	index    int
-	top      int
-	selected map[state.DraftID]bool
+	listing[state.DraftID]
+	list []state.DraftRow
 	// opening is the draft that is fetched from the server before it can open.
 	opening state.DraftID
 }
 
-func newDrafts() Screen { return &drafts{selected: map[state.DraftID]bool{}} }
+func newDrafts() Screen { return &drafts{} }
 
-// cursor is the chosen draft; it holds to the id.
-func (s *drafts) cursor(list []state.DraftRow) int {
-	for i := range list {
-		if list[i].ID == s.sel {
-			s.index = i
-			return i
-		}
-	}
-	s.index = max(min(s.index, len(list)-1), 0)
-	if len(list) > 0 {
-		s.sel = list[s.index].ID
-	}
-	return s.index
+func (s *drafts) Init(f *Frame) tea.Cmd {
+	s.refresh(f)
+	return nil
 }
 
-func (s *drafts) move(to int, list []state.DraftRow) {
-	if len(list) > 0 {
-		s.index = max(min(to, len(list)-1), 0)
-		s.sel = list[s.index].ID
+// refresh takes the newest snapshot.
+func (s *drafts) refresh(f *Frame) {
+	s.list = f.Mail.Drafts()
+	ids := make([]state.DraftID, len(s.list))
+	for i := range s.list {
+		ids[i] = s.list[i].ID
 	}
+	s.settle(ids)
+	s.scroll(f.Height)
 }
 
 func (s *drafts) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
 	switch msg := msg.(type) {
 	case mailMsg:
-		s.prune(f.Mail.Drafts())
+		s.refresh(f)
 		s.resume(f)
+	case tea.WindowSizeMsg:
+		s.scroll(f.Height)
 	case tea.MouseMsg:
-		list := f.Mail.Drafts()
-		i := s.cursor(list)
-		switch msg.Button {
-		case tea.MouseButtonWheelDown:
-			s.move(i+1, list)
-		case tea.MouseButtonWheelUp:
-			s.move(i-1, list)
-		case tea.MouseButtonLeft:
-			if y := s.top + msg.Y; y < len(list) {
-				s.move(y, list)
-			}
+		if _, again := s.mouse(msg, f.Height); again {
+			s.open(f, s.list[s.at])
 		}
 	}
 	return s, nil
-}
-
-// prune takes drafts that are gone out of the selection.
-func (s *drafts) prune(list []state.DraftRow) {
-	for id := range s.selected {
-		if !slices.ContainsFunc(list, func(r state.DraftRow) bool { return r.ID == id }) {
-			delete(s.selected, id)
-		}
-	}
 }
 
 // resume opens the draft that was waited for.
@@ -111,34 +86,22 @@ func (s *drafts) open(f *Frame, r state.DraftRow) {
 }
 
 func (s *drafts) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
-	list := f.Mail.Drafts()
-	i := s.cursor(list)
-	h := max(f.Height, 1)
-	if to, ok := listMove(a, i, len(list), h); ok {
-		s.move(to, list)
+	s.refresh(f)
+	if s.act(a, f.Height) {
 		return s, nil, true
 	}
 	switch a {
 	case keymap.Open:
-		if len(list) > 0 {
-			s.open(f, list[i])
-		}
-	case keymap.Select:
-		if len(list) > 0 {
-			if id := list[i].ID; s.selected[id] {
-				delete(s.selected, id)
-			} else {
-				s.selected[id] = true
-			}
-			s.move(i+1, list)
+		if len(s.list) > 0 {
+			s.open(f, s.list[s.at])
 		}
 	case keymap.Trash:
-		s.discard(list, i, f)
+		s.discard(f)
 	case keymap.Back:
 		if len(s.selected) == 0 {
 			return s, nil, false
 		}
-		clear(s.selected)
+		s.clear()
 	default:
 		return s, nil, false
 	}
@@ -146,26 +109,14 @@ func (s *drafts) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 }
 
 // discard asks, then throws away the selected drafts, or the one under the cursor.
-func (s *drafts) discard(list []state.DraftRow, i int, f *Frame) {
-	var ids []state.DraftID
-	for _, r := range list {
-		if s.selected[r.ID] {
-			ids = append(ids, r.ID)
-		}
-	}
-	if len(ids) == 0 && len(list) > 0 {
-		ids = append(ids, list[i].ID)
-	}
-	what := ""
+func (s *drafts) discard(f *Frame) {
+	ids := s.meant()
+	var what string
 	switch len(ids) {
 	case 0:
 		return
 	case 1:
-		for _, r := range list {
-			if r.ID == ids[0] {
-				what = "the draft " + quoted(r.Subject)
-			}
-		}
+		what = "the draft " + quoted(s.list[s.index[ids[0]]].Subject)
 	default:
 		what = itoa(len(ids)) + " drafts"
 	}
@@ -227,81 +178,81 @@ func recipients(list string) string {
 }
 
 func (s *drafts) View(f *Frame) string {
-	t, w := f.Theme, f.Width
-	list := f.Mail.Drafts()
-	if len(list) == 0 {
-		k := firstKey(f.Keys, keymap.InDrafts, keymap.Compose)
-		line := "  No drafts."
-		if k != "" {
+	if len(s.list) == 0 {
+		line := "No drafts."
+		if k := firstKey(f.Keys, keymap.InDrafts, keymap.Compose); k != "" {
 			line += " " + k + " begins a message."
 		}
-		return "\n" + cells.Truncate(line, w, t.Glyphs.Ellipsis)
+		return emptyList(line, f)
 	}
-	cur := s.cursor(list)
-	s.top = keep(s.top, cur, len(list), f.Height)
-	const markW, dateW = 11, 9
-	toW := min(24, max(w/4, 8))
-	restW := max(w-3-toW-1-markW-1-dateW-1, 1)
-	if w < 52 {
-		restW = max(w-3-toW-1-dateW-1, 1)
-	}
+	c := newDraftColumns(f.Width)
 	var rows []string
-	for i := s.top; i < min(s.top+f.Height, len(list)); i++ {
-		r := list[i]
-		on := Style{}
-		var b strings.Builder
-		if i == cur {
-			on = t.Cursor
-			b.WriteString(t.Accent.With(on).Render(t.Glyphs.Bar))
-		} else {
-			b.WriteString(" ")
-		}
-		mark, markStyle := "", on
-		switch {
-		case s.selected[r.ID]:
-			mark, markStyle = t.Glyphs.Selected, t.AccentBold.With(on)
-		case r.Files > 0:
-			mark = t.Glyphs.Attachment
-		}
-		b.WriteString(markStyle.Render(cells.Pad(mark, 2)))
-		if !r.Filled {
-			dots := strings.Repeat(t.Glyphs.Bullet, 3)
-			b.WriteString(t.Faint.With(on).Render(fit(t, dots, toW) + " " + fit(t, dots, restW)))
-			rows = append(rows, b.String())
-			continue
-		}
-		to := recipients(clean.LineMax(r.To, 1000))
-		text := subjectOf(r.Subject)
-		if sn := strings.TrimSpace(clean.LineMax(r.Snippet, 300)); sn != "" {
-			text += t.Dot() + sn
-		}
-		words, bad := draftMark(r)
-		date := ""
-		if !r.UpdatedAt.IsZero() {
-			date = when.Short(r.UpdatedAt, f.Now)
-		}
-		// The text goes on over columns that are empty: most drafts are simply saved, and a server may not say when.
-		room, marks := restW, w >= 52
-		if marks && words == "" {
-			room, marks = room+markW+1, false
-			if date == "" {
-				room += dateW
-			}
-		}
-		b.WriteString(on.Render(column(t, to, toW) + " " + column(t, text, room) + " "))
-		if marks {
-			st := t.Muted
-			if bad {
-				st = t.Warn
-			}
-			b.WriteString(st.With(on).Render(cells.FitLeft(words, markW) + " "))
-		}
-		if left := w - 3 - toW - 1 - room - 1; left >= dateW {
-			b.WriteString(t.Muted.With(on).Render(cells.PadLeft(cells.Truncate(date, dateW, ""), dateW)))
-		}
-		rows = append(rows, b.String())
+	for i := s.top; i < min(s.top+f.Height, len(s.list)); i++ {
+		r := &s.list[i]
+		rows = append(rows, draftLine(r, c, i == s.at, s.selected[r.ID], f))
 	}
-	return strings.Join(rows, "\n")
+	return block(strings.Join(rows, "\n"), f.Width, f.Height)
+}
+
+// draftColumns are the widths of a row, in cells. A mark of 0 is left out.
+type draftColumns struct {
+	to, text, mark, date int
+}
+
+func newDraftColumns(width int) draftColumns {
+	c := draftColumns{to: min(24, max(width/4, 8)), mark: 11, date: dateLong}
+	if width < 52 {
+		c.mark = 0
+	}
+	c.text = width - 3 - c.to - 1 - 1 - c.date - 1
+	if c.mark > 0 {
+		c.text -= c.mark + 1
+	}
+	c.text = max(c.text, 1)
+	return c
+}
+
+// draftLine draws one row.
+func draftLine(r *state.DraftRow, c draftColumns, cursor, selected bool, f *Frame) string {
+	t := f.Theme
+	bar, on := rowStart(t, cursor, true)
+	mark, markStyle := "", on
+	switch {
+	case selected:
+		mark, markStyle = t.Glyphs.Selected, t.AccentBold.With(on)
+	case r.Files > 0:
+		mark = t.Glyphs.Attachment
+	}
+	line := bar + markStyle.Render(cells.Pad(mark, 2))
+	if !r.Filled {
+		dots := strings.Repeat(t.Glyphs.Bullet, 3)
+		return line + t.Faint.With(on).Render(fit(t, dots, c.to)+" "+fit(t, dots, max(0, f.Width-4-c.to)))
+	}
+	text := subjectOf(r.Subject)
+	if sn := strings.TrimSpace(clean.LineMax(r.Snippet, 300)); sn != "" {
+		text += t.Dot() + sn
+	}
+	words, bad := draftMark(*r)
+	date := ""
+	if !r.UpdatedAt.IsZero() {
+		date = when.Short(r.UpdatedAt, f.Now)
+	}
+	// The text goes on over columns that are empty: most drafts are simply saved, and a server may not say when.
+	if c.mark > 0 && words == "" {
+		c.text, c.mark = c.text+c.mark+1, 0
+		if date == "" {
+			c.text, c.date = c.text+c.date, 0
+		}
+	}
+	line += on.Render(column(t, recipients(clean.LineMax(r.To, 1000)), c.to) + " " + column(t, text, c.text) + " ")
+	if c.mark > 0 {
+		style := t.Muted
+		if bad {
+			style = t.Warn
+		}
+		line += style.With(on).Render(cells.FitLeft(words, c.mark) + " ")
+	}
+	return line + t.Muted.With(on).Render(cells.PadLeft(cells.Truncate(date, c.date, ""), c.date)+" ")
 }
 
 func (s *drafts) Context() keymap.Context { return keymap.InDrafts }
@@ -309,7 +260,7 @@ func (s *drafts) Capturing() bool         { return false }
 
 func (s *drafts) Title(f *Frame) string {
 	t := "Drafts"
-	if n := len(f.Mail.Drafts()); n > 0 {
+	if n := len(s.list); n > 0 {
 		t += "  " + itoa(n)
 	}
 	if n := len(s.selected); n > 0 {

@@ -57,27 +57,27 @@ func notFree(e state.Entry) string {
 	return "the program is busy with it"
 }
 
-// entryGlyph is a mark for the state, before the words that say the same.
-func entryGlyph(t *Theme, e state.Entry) string {
+// entryGlyph is a mark for the state, before the words that say the same, and its tone.
+func entryGlyph(t *Theme, e state.Entry) (string, Style) {
 	g := t.Glyphs
 	switch e.State {
 	case state.EntrySent:
-		return t.Good.Render(g.Done)
+		return g.Done, t.Good
 	case state.EntryFailed:
-		return t.Danger.Render(g.Failed)
+		return g.Failed, t.Danger
 	case state.EntryUnknown:
-		return t.Warn.Render("?")
+		return "?", t.Warn
 	case state.EntryHeld:
-		return t.Warn.Render("=")
+		return "=", t.Warn
 	case state.EntryCancelled:
-		return t.Muted.Render(g.Stopped)
+		return g.Stopped, t.Muted
 	case state.EntryWaiting:
-		return t.Warn.Render(g.Waits)
+		return g.Waits, t.Warn
 	}
 	if e.Ask != state.AskNothing {
-		return t.Warn.Render("?")
+		return "?", t.Warn
 	}
-	return t.Accent.Render(g.Pending)
+	return g.Pending, t.Accent
 }
 
 // entryWords says in a few words where an entry stands.

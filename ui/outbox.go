@@ -11,54 +11,40 @@ import (
 
 // outbox lists the messages that have not left yet, and those that just did, with what can be done about each.
 type outbox struct {
-	sel   state.EntryID
-	index int
-	top   int
+	listing[state.EntryID]
+	list []state.Entry
 	// editing is the entry that is looked up before its text may open again.
 	editing state.EntryID
 }
 
 func newOutbox() Screen { return &outbox{} }
 
-// cursor is the chosen entry; it holds to the id, so that news never moves it.
-func (o *outbox) cursor(list []state.Entry) int {
-	for i := range list {
-		if list[i].ID == o.sel {
-			o.index = i
-			return i
-		}
-	}
-	o.index = max(min(o.index, len(list)-1), 0)
-	if len(list) > 0 {
-		o.sel = list[o.index].ID
-	}
-	return o.index
+func (o *outbox) Init(f *Frame) tea.Cmd {
+	o.refresh(f)
+	return nil
 }
 
-func (o *outbox) move(to int, list []state.Entry) {
-	if len(list) > 0 {
-		o.index = max(min(to, len(list)-1), 0)
-		o.sel = list[o.index].ID
+// refresh takes the newest snapshot.
+func (o *outbox) refresh(f *Frame) {
+	o.list = f.Mail.Outbox()
+	ids := make([]state.EntryID, len(o.list))
+	for i := range o.list {
+		ids[i] = o.list[i].ID
 	}
+	o.settle(ids)
+	o.scroll(o.listHeight(f))
 }
 
 func (o *outbox) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
 	switch msg := msg.(type) {
 	case mailMsg:
+		o.refresh(f)
 		o.resume(f)
+	case tea.WindowSizeMsg:
+		o.scroll(o.listHeight(f))
 	case tea.MouseMsg:
-		list := f.Mail.Outbox()
-		i := o.cursor(list)
-		switch msg.Button {
-		case tea.MouseButtonWheelDown:
-			o.move(i+1, list)
-		case tea.MouseButtonWheelUp:
-			o.move(i-1, list)
-		case tea.MouseButtonLeft:
-			if h := o.listHeight(f, list); msg.Y < h {
-				o.move(keep(o.top, i, len(list), h)+msg.Y, list)
-			}
-		}
+		o.mouse(msg, o.listHeight(f))
+		o.scroll(o.listHeight(f))
 	}
 	return o, nil
 }
@@ -100,19 +86,18 @@ func (o *outbox) askAsNew(e state.Entry, f *Frame) {
 }
 
 func (o *outbox) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
-	list := f.Mail.Outbox()
-	i := o.cursor(list)
-	h := max(o.listHeight(f, list), 1)
-	if to, ok := listMove(a, i, len(list), h); ok {
-		o.move(to, list)
+	o.refresh(f)
+	if to, ok := listMove(a, o.at, len(o.list), o.listHeight(f)); ok {
+		o.moveTo(to, f.Height)
+		o.scroll(o.listHeight(f)) // each entry has as much to say as it has
 		return o, nil, true
 	}
 	switch a {
 	case keymap.SendNow, keymap.Hold, keymap.Drop, keymap.Edit, keymap.EditAsNew, keymap.Open, keymap.Undo, keymap.Retry:
-		if len(list) == 0 {
+		if len(o.list) == 0 {
 			return o, nil, a != keymap.Undo && a != keymap.Retry
 		}
-		return o, nil, o.do(a, list[i], f)
+		return o, nil, o.do(a, o.list[o.at], f)
 	case keymap.Select:
 		f.Flash("Messages in the outbox are handled one by one")
 	default:
@@ -210,7 +195,7 @@ func (o *outbox) Capturing() bool { return false }
 
 func (o *outbox) Title(f *Frame) string {
 	n := 0
-	for _, e := range f.Mail.Outbox() {
+	for _, e := range o.list {
 		if e.State != state.EntrySent && e.State != state.EntryCancelled {
 			n++
 		}
@@ -224,8 +209,8 @@ func (o *outbox) Title(f *Frame) string {
 // Hints are the keys that do something to the chosen entry.
 func (o *outbox) Hints(f *Frame) []keymap.Action {
 	var out []keymap.Action
-	if list := f.Mail.Outbox(); len(list) > 0 {
-		e := list[o.cursor(list)]
+	if len(o.list) > 0 {
+		e := o.list[o.at]
 		if e.CanTakeBack && !takingBack(e) {
 			out = append(out, keymap.Undo)
 		}
@@ -248,7 +233,7 @@ func (o *outbox) Hints(f *Frame) []keymap.Action {
 // Every follows the countdowns.
 func (o *outbox) Every(f *Frame) time.Duration {
 	d := time.Duration(0)
-	for _, e := range f.Mail.Outbox() {
+	for _, e := range o.list {
 		switch {
 		case e.Until.After(f.Now):
 			return time.Second

@@ -11,67 +11,55 @@ import (
 )
 
 func (o *outbox) View(f *Frame) string {
-	t, w := f.Theme, f.Width
-	list := f.Mail.Outbox()
-	if len(list) == 0 {
-		return "\n" + cells.Truncate("  Nothing waits to be sent.", w, t.Glyphs.Ellipsis)
+	if len(o.list) == 0 {
+		return emptyList("Nothing waits to be sent.", f)
 	}
-	cur := o.cursor(list)
-	h := o.listHeight(f, list)
-	top := keep(o.top, cur, len(list), h)
-	o.top = top
+	h := o.listHeight(f)
 	var rows []string
-	stateW := min(30, max(w*2/5, 10))
-	toW := 0
-	if w >= 56 {
-		toW = min(22, w/5)
+	for i := o.top; i < min(o.top+h, len(o.list)); i++ {
+		rows = append(rows, entryLine(o.list[i], i == o.at, f))
 	}
-	subjW := max(w-4-stateW-1-1, 1)
-	if toW > 0 {
-		subjW = max(subjW-toW-1, 1)
-	}
-	for i := top; i < min(top+h, len(list)); i++ {
-		e := list[i]
-		on := Style{}
-		bar := " "
-		if i == cur {
-			bar, on = t.Accent.With(t.Cursor).Render(t.Glyphs.Bar), t.Cursor
-		}
-		var b strings.Builder
-		b.WriteString(bar + entryGlyph(t, e) + " ")
-		if toW > 0 {
-			b.WriteString(on.Render(column(t, firstOf(e.To), toW)) + " ")
-		}
-		b.WriteString(on.Render(column(t, subjectOf(e.Subject), subjW)) + " ")
-		words := t.Muted
-		if e.Ask != state.AskNothing || e.State == state.EntryFailed || e.State == state.EntryUnknown {
-			words = t.Warn
-		}
-		b.WriteString(words.With(on).Render(cells.PadLeft(cells.Truncate(entryWords(e, f.Now), stateW, t.Glyphs.Ellipsis), stateW)))
-		rows = append(rows, b.String())
-	}
+	var detail []string
 	if h < f.Height {
-		for len(rows) < h {
-			rows = append(rows, "")
-		}
-		rows = append(rows, " "+t.Rule.Render(strings.Repeat(t.Glyphs.Rule, max(w-2, 0))))
-		for _, l := range o.detail(list[cur], f) {
-			rows = append(rows, " "+l)
-		}
+		detail = o.detail(o.list[o.at], f)
 	}
-	if len(rows) > f.Height {
-		rows = rows[:f.Height]
-	}
-	return strings.Join(rows, "\n")
+	return withDetail(rows, detail, f)
 }
 
 // listHeight is how many rows the list has: the detail takes what it needs, at most half where there is little room.
-func (o *outbox) listHeight(f *Frame, list []state.Entry) int {
-	if len(list) == 0 || f.Height < 6 {
+func (o *outbox) listHeight(f *Frame) int {
+	if len(o.list) == 0 || f.Height < 6 {
 		return f.Height
 	}
-	n := 1 + len(o.detail(list[min(o.index, len(list)-1)], f))
-	return max(f.Height-n, min(len(list), 3))
+	n := 1 + len(o.detail(o.list[o.at], f))
+	return max(f.Height-n, min(len(o.list), 3))
+}
+
+// entryLine draws one row.
+func entryLine(e state.Entry, cursor bool, f *Frame) string {
+	t, w := f.Theme, f.Width
+	words := min(30, max(w*2/5, 10))
+	to := 0
+	if w >= 56 {
+		to = min(22, w/5)
+	}
+	subject := w - 3 - 1 - words - 1
+	if to > 0 {
+		subject -= to + 1
+	}
+	bar, on := rowStart(t, cursor, true)
+	glyph, tone := entryGlyph(t, e)
+	line := bar + tone.With(on).Render(glyph) + on.Render(" ")
+	if to > 0 {
+		line += on.Render(column(t, firstOf(e.To), to) + " ")
+	}
+	style := t.Muted
+	if e.Ask != state.AskNothing || e.State == state.EntryFailed || e.State == state.EntryUnknown {
+		style = t.Warn
+	}
+	said := cells.Truncate(entryWords(e, f.Now), words, t.Glyphs.Ellipsis)
+	return line + on.Render(column(t, subjectOf(e.Subject), max(subject, 1))+" ") +
+		style.With(on).Render(cells.PadLeft(said, words)+" ")
 }
 
 // detail is the part below the list that speaks of the chosen entry.

@@ -86,23 +86,10 @@ type rowLook struct {
 // threadRow draws one row in exactly c.width cells.
 func threadRow(t *Theme, r *state.Row, c columns, look rowLook, now time.Time) string {
 	g := t.Glyphs
-	on := Style{}
-	if look.cursor {
-		on = t.CursorDim
-		if look.focused {
-			on = t.Cursor
-		}
-	}
+	bar, on := rowStart(t, look.cursor, look.focused)
 	paint := func(s Style, text string) string { return s.With(on).Render(text) }
 	var b strings.Builder
-	switch {
-	case look.cursor && look.focused:
-		b.WriteString(paint(t.Accent, g.Bar))
-	case look.cursor:
-		b.WriteString(paint(t.Faint, g.Bar))
-	default:
-		b.WriteString(" ")
-	}
+	b.WriteString(bar)
 	switch {
 	case look.selected:
 		b.WriteString(paint(t.AccentBold, g.Selected))

@@ -18,20 +18,14 @@ const (
 	maxBack     = 50
 )
 
-// threads is the list of threads of one view. Cursor, first row and selection hold to ids, so that a refresh never
-// moves them.
+// threads is the list of threads of one view.
 type threads struct {
-	view     state.View
-	shown    bool // some view has been opened
-	list     state.List
-	cursor   state.ThreadID
-	at       int // where the cursor was, for when its row goes
-	top      int
-	topID    state.ThreadID
-	oldest   time.Time // of all rows: the dates of old ones need a wider column
-	selected map[state.ThreadID]bool
-	anchor   state.ThreadID // the row from which a range is selected
-	muted    map[state.ThreadID]bool
+	listing[state.ThreadID]
+	view   state.View
+	shown  bool // some view has been opened
+	list   state.List
+	oldest time.Time // of all rows: the dates of old ones need a wider column
+	muted  map[state.ThreadID]bool
 
 	places   map[state.View]state.ThreadID // where the cursor was in other views
 	past     []state.View
@@ -63,7 +57,7 @@ type answer struct {
 
 func newThreads() *threads {
 	return &threads{
-		selected: map[state.ThreadID]bool{}, muted: map[state.ThreadID]bool{}, places: map[state.View]state.ThreadID{},
+		muted: map[state.ThreadID]bool{}, places: map[state.View]state.ThreadID{},
 		cache: map[state.ThreadID]string{}, seenFirst: -1,
 	}
 }
@@ -99,8 +93,7 @@ func (s *threads) show(v state.View, f *Frame) {
 		s.remember(v.Query)
 	}
 	s.view = v
-	s.cursor, s.at, s.top, s.topID = s.places[v], 0, 0, ""
-	s.clear()
+	s.listing = listing[state.ThreadID]{cursor: s.places[v]}
 	s.seenFirst = -1
 	f.Mail.OpenView(v)
 	s.refresh(f)
@@ -129,78 +122,29 @@ func (s *threads) previous() (state.View, bool) {
 	return inbox, s.view != inbox
 }
 
-func (s *threads) clear() {
-	clear(s.selected)
-	s.anchor = ""
-}
-
 // refresh takes the newest snapshot and holds to the rows by their ids.
 func (s *threads) refresh(f *Frame) {
 	old := s.list
 	s.list = f.Mail.List(s.view)
-	if s.list.Rev != old.Rev || s.list.View != old.View || len(s.list.Rows) != len(old.Rows) {
-		if old.View != s.list.View {
-			old.Rows = nil
+	if s.list.Rev != old.Rev || s.list.View != old.View || len(s.list.Rows) != len(s.ids) {
+		ids := make([]state.ThreadID, len(s.list.Rows))
+		s.oldest = time.Time{}
+		for i := range s.list.Rows {
+			r := &s.list.Rows[i]
+			ids[i] = r.ID
+			if !r.At.IsZero() && (s.oldest.IsZero() || r.At.Before(s.oldest)) {
+				s.oldest = r.At
+			}
 		}
-		s.settle(old.Rows)
+		s.settle(ids)
 	}
-	s.scroll(f)
+	s.look(f)
 	s.continueAnswer(f)
 }
 
-// settle finds the cursor and the first row again in a new list. When the row under the cursor is gone, the next one
-// that was below it has it, else the next above.
-func (s *threads) settle(old []state.Row) {
-	index := make(map[state.ThreadID]int, len(s.list.Rows))
-	s.oldest = time.Time{}
-	for i := range s.list.Rows {
-		r := &s.list.Rows[i]
-		index[r.ID] = i
-		if !r.At.IsZero() && (s.oldest.IsZero() || r.At.Before(s.oldest)) {
-			s.oldest = r.At
-		}
-	}
-	if len(s.list.Rows) == 0 {
-		s.at, s.top = 0, 0
-		return
-	}
-	if i, ok := index[s.topID]; ok && s.top > 0 {
-		s.top = i
-	}
-	if i, ok := index[s.cursor]; ok {
-		s.at = i
-	} else {
-		s.at = max(0, min(s.near(old, index), len(s.list.Rows)-1))
-		s.cursor = s.list.Rows[s.at].ID
-	}
-	for id := range s.selected {
-		if _, ok := index[id]; !ok {
-			delete(s.selected, id)
-		}
-	}
-}
-
-// near is where the cursor goes when its row is gone; index says where the rows of the old list are now.
-func (s *threads) near(old []state.Row, index map[state.ThreadID]int) int {
-	for i := s.at + 1; i < len(old); i++ {
-		if at, ok := index[old[i].ID]; ok {
-			return at
-		}
-	}
-	for i := min(s.at, len(old)) - 1; i >= 0; i-- {
-		if at, ok := index[old[i].ID]; ok {
-			return at
-		}
-	}
-	return s.at
-}
-
-func (s *threads) scroll(f *Frame) {
-	n := len(s.list.Rows)
-	s.top = keep(s.top, s.at, n, f.Height)
-	if n > 0 {
-		s.topID = s.list.Rows[s.top].ID
-	}
+// look brings the cursor into sight and tells Mail what is.
+func (s *threads) look(f *Frame) {
+	s.scroll(f.Height)
 	s.tell(f)
 }
 
@@ -221,16 +165,11 @@ func (s *threads) tell(f *Frame) {
 }
 
 func (s *threads) move(to int, f *Frame) {
-	n := len(s.list.Rows)
-	if n == 0 {
-		return
-	}
-	if to >= n && s.list.More {
+	if last := len(s.ids) - 1; last >= 0 && s.at == last && to >= last && s.list.More {
 		f.Mail.LoadMore(s.view)
 	}
-	s.at = max(0, min(to, n-1))
-	s.cursor = s.list.Rows[s.at].ID
-	s.scroll(f)
+	s.moveTo(to, f.Height)
+	s.tell(f)
 }
 
 func (s *threads) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
@@ -238,53 +177,21 @@ func (s *threads) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
 	case mailMsg:
 		s.refresh(f)
 	case tea.WindowSizeMsg:
-		s.scroll(f)
+		s.look(f)
 	case tea.MouseMsg:
-		s.mouse(msg, f)
+		hit, again := s.mouse(msg, f.Height)
+		s.tell(f)
+		if again || hit && f.wide {
+			f.Ask(openThreadMsg{s.cursor})
+		}
 	}
 	return s, nil
 }
 
-func (s *threads) mouse(m tea.MouseMsg, f *Frame) {
-	n := len(s.list.Rows)
-	switch m.Button {
-	case tea.MouseButtonWheelUp, tea.MouseButtonWheelDown:
-		by := scrollRow
-		if m.Button == tea.MouseButtonWheelUp {
-			by = -by
-		}
-		s.top = max(0, min(s.top+by, n-f.Height))
-		s.move(max(s.top, min(s.at, s.top+f.Height-1)), f)
-	case tea.MouseButtonLeft:
-		i := s.top + m.Y
-		if i >= n {
-			return
-		}
-		again := i == s.at
-		s.move(i, f)
-		if again || f.wide {
-			f.Ask(openThreadMsg{s.cursor})
-		}
-	}
-}
-
-// has reports whether a thread is in the list.
-func (s *threads) has(id state.ThreadID) bool {
-	for i := range s.list.Rows {
-		if s.list.Rows[i].ID == id {
-			return true
-		}
-	}
-	return false
-}
-
 // moveToThread puts the cursor on a thread, if it is in the list.
 func (s *threads) moveToThread(id state.ThreadID, f *Frame) {
-	for i := range s.list.Rows {
-		if s.list.Rows[i].ID == id {
-			s.move(i, f)
-			return
-		}
+	if i, ok := s.index[id]; ok {
+		s.move(i, f)
 	}
 }
 
@@ -298,39 +205,23 @@ func (s *threads) row() *state.Row {
 
 // targets are the threads that an action is meant for: the selection, else the row with the cursor.
 func (s *threads) targets() []state.Row {
-	if len(s.selected) > 0 {
-		var out []state.Row
-		for _, r := range s.list.Rows {
-			if s.selected[r.ID] {
-				out = append(out, r)
-			}
-		}
-		return out
+	var out []state.Row
+	for _, id := range s.meant() {
+		out = append(out, s.list.Rows[s.index[id]])
 	}
-	if r := s.row(); r != nil {
-		return []state.Row{*r}
-	}
-	return nil
+	return out
 }
 
 func (s *threads) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
+	if to, ok := listMove(a, s.at, len(s.ids), f.Height); ok {
+		s.move(to, f)
+		return s, nil, true
+	}
+	if s.act(a, f.Height) {
+		s.tell(f)
+		return s, nil, true
+	}
 	switch a {
-	case keymap.Down:
-		s.move(s.at+1, f)
-	case keymap.Up:
-		s.move(s.at-1, f)
-	case keymap.Top:
-		s.move(0, f)
-	case keymap.Bottom:
-		s.move(len(s.list.Rows)-1, f)
-	case keymap.HalfPageDown:
-		s.move(s.at+f.Height/2, f)
-	case keymap.HalfPageUp:
-		s.move(s.at-f.Height/2, f)
-	case keymap.PageDown:
-		s.move(s.at+max(1, f.Height-1), f)
-	case keymap.PageUp:
-		s.move(s.at-max(1, f.Height-1), f)
 	case keymap.Open:
 		if s.row() != nil {
 			f.Ask(openThreadMsg{s.cursor})
@@ -340,29 +231,10 @@ func (s *threads) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 			return s, nil, false
 		}
 		s.clear()
-	case keymap.Select:
-		if s.row() == nil {
-			break
-		}
-		if s.selected[s.cursor] {
-			delete(s.selected, s.cursor)
-		} else {
-			s.selected[s.cursor] = true
-		}
-		s.anchor = s.cursor
-		s.move(s.at+1, f)
-	case keymap.SelectRange:
-		s.selectRange()
-	case keymap.SelectAll:
-		for _, r := range s.list.Rows {
-			s.selected[r.ID] = true
-		}
-	case keymap.SelectNone:
-		s.clear()
 	case keymap.SelectUnread:
 		for _, r := range s.list.Rows {
 			if r.Unread {
-				s.selected[r.ID] = true
+				s.choose(r.ID)
 			}
 		}
 	case keymap.Reply, keymap.ReplyAll, keymap.Forward:
@@ -378,19 +250,6 @@ func (s *threads) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 		return s, cmd, true
 	}
 	return s, nil, true
-}
-
-func (s *threads) selectRange() {
-	from := s.at
-	for i, r := range s.list.Rows {
-		if r.ID == s.anchor {
-			from = i
-		}
-	}
-	for i := min(from, s.at); i <= max(from, s.at) && i < len(s.list.Rows); i++ {
-		s.selected[s.list.Rows[i].ID] = true
-	}
-	s.anchor = s.cursor
 }
 
 func (s *threads) change(a keymap.Action, f *Frame) tea.Cmd {
