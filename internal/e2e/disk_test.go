@@ -61,7 +61,7 @@ func TestFullDisk(t *testing.T) {
 func TestFullDiskAtTheStart(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
-	p := start(t, h.env, h.dir, "/bin/sh", "-c", "ulimit -f 0; exec "+binaries.teapost+" compose --send --to grace@example.org --subject x")
+	p := start(t, h.env, h.dir, "/bin/sh", "-c", `ulimit -f 0; exec "$0" "$@"`, binaries.teapost, "compose", "--send", "--to", "grace@example.org", "--subject", "x")
 	_ = p.in.Close()
 	if code := p.ended(t); code != 1 {
 		t.Errorf("exit code %d", code)

@@ -5,6 +5,7 @@ package e2e
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,68 +39,107 @@ func asked(p *process, method, path string) int {
 
 var tryIn = regexp.MustCompile(`try (\d) of 3 in (\d+\.\d) s`)
 
-// 503, 503, 200: both waits count down on the line of news, the keys move the selection all the while, and then the
-// answer is there.
+// counting are the values to which the line of news counted down before that try, in their order.
+func (tt *terminal) counting(try string) []string {
+	tt.mu.Lock()
+	defer tt.mu.Unlock()
+	var all []string
+	for _, n := range tt.news {
+		if m := tryIn.FindStringSubmatch(n); m != nil && m[1] == try {
+			all = append(all, m[2])
+		}
+	}
+	return slices.Compact(all)
+}
+
+// provoke loads the inbox under a script until the screen has shown all the expressions: a busy machine may not come to
+// draw in the half second of a wait.
+func (tt *terminal) provoke(p *process, script string, exprs ...string) {
+	tt.t.Helper()
+	for range 10 {
+		play(tt.t, p, script)
+		tt.press("^R")
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+			if !slices.ContainsFunc(exprs, func(e string) bool { return !tt.saw(e) }) {
+				return
+			}
+		}
+	}
+	tt.see(exprs...)
+}
+
+// 503, 503, 200: both waits count down on the line of news, and then the answer is there.
 func TestBusyServer(t *testing.T) {
 	t.Parallel()
-	h, p := behindFaults(t, nil, "ok")
-	tt := h.open(80, 24)
-	tt.see(`▌● Grace Hall`, `山田太郎`)
-	play(t, p, "GET /threads: 503, 503, ok")
-	before := asked(p, "GET", "/threads")
-	tt.press("^R")
-	counted := map[string]map[string]bool{"2": {}, "3": {}}
-	moved := 0
-	down := true
-	for end := time.Now().Add(patience); asked(p, "GET", "/threads") < before+3 || tt.shows(`try \d of 3 in`); {
-		if time.Now().After(end) {
-			t.Fatalf("the calls do not end:\n%s", tt.text())
-		}
-		m := tryIn.FindStringSubmatch(tt.line(-2))
-		if m == nil {
-			time.Sleep(time.Millisecond)
-			continue
-		}
-		if !strings.Contains(tt.line(-2), "Loading inbox · server busy (503) · try ") || !strings.Contains(tt.line(-2), "esc stops") {
-			t.Fatalf("the line of news: %q", tt.line(-2))
-		}
-		counted[m[1]][m[2]] = true
-		// A key in the wait: the cursor moves at once.
-		from, key := "Grace Hall", "j"
-		if !down {
-			from, key = "Team Calendar", "k"
-		}
-		if !tt.shows(`▌.*` + from) {
-			t.Fatalf("the cursor is not on %s:\n%s", from, tt.text())
-		}
-		tt.press(key)
-		tt.seeWithin(2*time.Second, `!▌.*`+from)
-		down = !down
-		moved++
+	for _, size := range sizes {
+		t.Run(fmt.Sprintf("%dx%d", size.cols, size.rows), func(t *testing.T) {
+			t.Parallel()
+			h, p := behindFaults(t, nil, "ok")
+			tt := h.open(size.cols, size.rows)
+			tt.see(`▌● Grace Hall`, `山田太郎`)
+			for range 10 {
+				before := asked(p, "GET", "/threads")
+				tt.provoke(p, "GET /threads: 503, 503, ok", `Loading inbox · server busy \(503\) · try 2 of 3 in \d\.\d s · esc stops`, `try 3 of 3 in \d\.\d s · esc stops`)
+				until(t, "three requests", func() bool { return asked(p, "GET", "/threads") >= before+3 })
+				tt.see(`!try \d of 3`, `!\(503\)`, `Grace Hall`)
+				if len(tt.counting("2")) > 1 && len(tt.counting("3")) > 1 {
+					break
+				}
+			}
+			for _, try := range []string{"2", "3"} {
+				if len(tt.counting(try)) < 2 {
+					t.Errorf("the wait before try %s did not count down: %v", try, tt.counting(try))
+				}
+			}
+			tt.quit()
+		})
 	}
-	for try, seen := range counted {
-		if len(seen) < 2 {
-			t.Errorf("the wait before try %s did not count down: %v", try, seen)
-		}
+}
+
+// In a wait the keys move the selection, and leave the wait alone.
+func TestKeysInAWait(t *testing.T) {
+	t.Parallel()
+	for _, size := range sizes {
+		t.Run(fmt.Sprintf("%dx%d", size.cols, size.rows), func(t *testing.T) {
+			t.Parallel()
+			h, p := behindFaults(t, nil, "ok")
+			tt := h.open(size.cols, size.rows)
+			tt.see(`▌● Grace Hall`, `山田太郎`)
+			play(t, p, "GET /threads: 503:retry-after=60, ok")
+			before := asked(p, "GET", "/threads")
+			tt.press("^R")
+			tt.see(`try 2 of 3 in \d+ s · esc stops`)
+			for range 3 {
+				tt.press("j")
+				tt.see(`▌..Team Calendar`, `!▌..Grace Hall`)
+				tt.press("k")
+				tt.see(`▌..Grace Hall`, `!▌..Team Calendar`)
+			}
+			tt.press("j", "j", "enter")
+			tt.see(`3 failed, 412 passed\.`)
+			if n := asked(p, "GET", "/threads"); n != before+1 {
+				t.Errorf("%d requests for one list in a wait", n-before)
+			}
+			tt.see(`try 2 of 3 in \d+ s`)
+			tt.quit()
+		})
 	}
-	if moved < 4 {
-		t.Errorf("only %d moves in the waits", moved)
-	}
-	tt.see(`!\(503\)`, `Grace Hall`)
-	tt.quit()
 }
 
 // The same at the first start, when there is nothing to show yet.
 func TestBusyServerAtTheStart(t *testing.T) {
 	t.Parallel()
-	h, _ := behindFaults(t, nil, "GET /threads: 503, 503, ok")
+	h, p := behindFaults(t, nil, "GET /threads: 503:retry-after=60, ok")
 	tt := h.open(80, 24)
-	tt.see(`Loading inbox · server busy \(503\) · try 2 of 3 in \d\.\d s · esc stops`)
-	tt.see(`try 3 of 3 in \d\.\d s`)
+	tt.see(`Loading inbox · server .* · try 2 of 3 in \d+ s · esc stops`)
 	tt.press("?") // the program is all there
 	tt.see(`Keys`, `Moving`)
 	tt.press("q") // esc would stop the call first
-	tt.see(`▌● Grace Hall`, `!\(503\)`)
+	tt.see(`!Moving`, `try 2 of 3 in \d+ s`)
+	tt.press("esc")
+	tt.see(`Stopped: loading inbox`)
+	tt.provoke(p, "GET /threads: 503, 503, ok", `▌● Grace Hall`)
+	tt.see(`!\(503\)`)
 	tt.quit()
 }
 
@@ -109,17 +149,15 @@ func TestEscStopsAWait(t *testing.T) {
 	h, p := behindFaults(t, nil, "ok")
 	tt := h.open(80, 24)
 	tt.see(`▌● Grace Hall`, `山田太郎`)
-	play(t, p, "GET /threads: 429:retry-after=30, ok")
+	play(t, p, "GET /threads: 429:retry-after=60, ok")
 	tt.press("^R")
-	tt.see(`Loading inbox · server asks for 30 s · try 2 of 3 in \d+ s · esc stops`)
+	tt.see(`Loading inbox · server asks for 60 s · try 2 of 3 in \d+ s · esc stops`)
 	n := asked(p, "GET", "/threads")
-	began := time.Now()
 	tt.press("esc")
 	tt.see(`Stopped: loading inbox`, `!try 2 of 3`)
-	if d := time.Since(began); d > 3*time.Second {
-		t.Errorf("it took %v", d)
+	if !tt.shows(`▌● Grace Hall`) {
+		t.Errorf("esc did more than this:\n%s", tt.text())
 	}
-	tt.see(`▌● Grace Hall`) // esc did only this
 	if got := asked(p, "GET", "/threads"); got != n {
 		t.Errorf("%d more requests", got-n)
 	}
@@ -149,13 +187,13 @@ func TestEscStopsAStall(t *testing.T) {
 // Quitting does not wait for a call that stalls.
 func TestQuitInAStall(t *testing.T) {
 	t.Parallel()
-	h, _ := behindFaults(t, nil, "stall, ...")
+	h, p := behindFaults(t, nil, "stall, ...")
 	tt := h.open(80, 24)
 	tt.see(`Loading inbox… · esc stops`)
-	began := time.Now()
+	n := asked(p, "GET", "/threads")
 	tt.quit()
-	if d := time.Since(began); d > 2*time.Second {
-		t.Errorf("quitting took %v", d)
+	if got := asked(p, "GET", "/threads"); got != n {
+		t.Errorf("quitting waited until the call was tried again: %d requests, then %d", n, got)
 	}
 }
 
@@ -186,11 +224,12 @@ func TestFaultSentences(t *testing.T) {
 	} {
 		t.Run(tc.script, func(t *testing.T) {
 			t.Parallel()
-			h, p := behindFaults(t, nil, tc.script)
+			h, p := behindFaults(t, nil, "GET /threads: stall, ...")
 			tt := h.open(80, 24)
-			for _, s := range tc.sees {
-				tt.see(s)
-			}
+			tt.see(`Loading inbox… · esc stops`)
+			tt.press("esc")
+			tt.see(`Stopped: loading inbox`)
+			tt.provoke(p, tc.script, tc.sees...)
 			if !tc.list {
 				tt.see(`!Grace Hall`)
 				play(t, p, "ok")
@@ -234,7 +273,7 @@ func TestNothingListening(t *testing.T) {
 	srv.kill()
 
 	tt = h.open(80, 24)
-	tt.seeWithin(5*time.Second, `▌.*Letter 4`, `Letter 0`)
+	tt.see(`▌.*Letter 4`, `Letter 0`)
 	tt.see(`No connection`)
 	tt.press("enter")
 	tt.see(`Text of letter 4`)

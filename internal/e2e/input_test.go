@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,8 +18,7 @@ func TestEscapeAndArrows(t *testing.T) {
 	tt.to("Compiler notes")
 	tt.press("enter")
 	tt.see(`The second pass is done`, `Compiler notes +4 messages`, `!Loading`)
-	tt.write("\x1b")
-	time.Sleep(300 * time.Millisecond) // the case: a person's escape, and later another key
+	tt.press("esc") // a person's escape, and later another key
 	tt.write("j")
 	tt.see(`▌. Team Calendar`)
 	tt.write("\x1b[A") // in one piece
@@ -119,7 +119,7 @@ func shell(t *testing.T, h *home) *terminal {
 	if _, err := os.Stat("/bin/sh"); err != nil {
 		t.Skip("no /bin/sh")
 	}
-	h.env = append(h.env, "PS1=READY> ", "ENV=", "PROMPT_COMMAND=")
+	h.env = append(h.env, "PS1=READY> ", "ENV=", "PROMPT_COMMAND=", "PATH="+filepath.Dir(binaries.teapost)+":/usr/bin:/bin")
 	tt := h.openWith(80, 24, nil, "/bin/sh", "-i")
 	tt.see(`READY>`)
 	tt.write("set -m\r")
@@ -131,7 +131,7 @@ func TestSuspend(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	tt := shell(t, h)
-	tt.write(binaries.teapost + "\r")
+	tt.write("teapost\r")
 	tt.see(`▌● teapost`, `Compiler notes`)
 	tt.press("j")
 	tt.see(`▌. Grace Hall`, `!^ +···`)
@@ -198,7 +198,6 @@ func TestQuitInASend(t *testing.T) {
 	tt.writeMail()
 	tt.press("^D")
 	until(t, "the send", func() bool { return len(r.proxy.seen()) > 0 })
-	began := time.Now()
 	tt.press("^C")
 	tt.see(`“`+killSubject+`” is being sent. If you quit now it stays in`, `y quit`)
 	tt.press("y")
@@ -206,12 +205,9 @@ func TestQuitInASend(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	close(release)
-	if d := time.Since(began); d > 3*time.Second {
-		t.Errorf("quitting took %v", d)
-	}
 	rows := r.client.outbox()
-	if len(rows) != 1 || rows[0].State != "unknown" {
-		t.Errorf("outbox: %+v", rows)
+	if len(rows) != 1 || rows[0].State != "unknown" || rows[0].Attempts != 1 {
+		t.Errorf("outbox: %+v; quitting does not wait until the attempt has failed", rows)
 	}
 	tt = r.client.open(80, 24)
 	until(t, "the message", func() bool { return r.server.copies(killSubject) == 1 })
@@ -234,7 +230,7 @@ func (tt *terminal) writeMail() {
 	tt.see(`To +grace@example.org, ada@example.com`, `Subject +`+killSubject, `The body\.`)
 }
 
-// afterPaste is longer than the time in which keys count as the rest of a paste.
+// afterPaste is longer than the time in which keys count as the rest of a paste that the screen shows.
 func afterPaste() { time.Sleep(80 * time.Millisecond) }
 
 func TestPaste(t *testing.T) {
@@ -245,9 +241,8 @@ func TestPaste(t *testing.T) {
 		tt.paste("#\ne\n:quit\n")
 		tt.see(`Pasted text is not read as keys here`)
 		tt.paste("text \x1b[201~ #e\nq")
-		afterPaste()
-		tt.press("j")
-		tt.see(`▌. (Grace Hall|Team Calendar)`, `Inbox +8 unread`, `● teapost`, `Grace Hall`)
+		tt.to("Grace Hall") // the first keys may come too soon and count as text
+		tt.see(`Inbox +8 unread`, `● teapost`)
 		tt.press("z")
 		tt.see(`There is nothing to undo`)
 		tt.quit()
@@ -328,10 +323,8 @@ func TestPaste(t *testing.T) {
 		tt.press("tab")
 		line := "The quick brown fox jumps over the lazy dog, again and again, until the end.\n"
 		n := 200_000 / len(line)
-		began := time.Now()
 		tt.paste(strings.Repeat(line, n) + "LAST LINE")
 		tt.see(`LAST LINE`)
-		t.Logf("200 kB were there after %v", time.Since(began))
 		afterPaste()
 		tt.write("!")
 		tt.see(`LAST LINE!`, `draft saved`)

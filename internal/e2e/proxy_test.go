@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // The steps of a send that a proxy between client and server sees.
@@ -109,7 +108,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.mu.Unlock()
 	}
 	step(stepReceived)
-	conn, err := net.DialTimeout("tcp", p.upstream, time.Second)
+	conn, err := net.DialTimeout("tcp", p.upstream, patience)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}

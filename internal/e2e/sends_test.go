@@ -58,6 +58,7 @@ func TestSendAnswers(t *testing.T) {
 			t.Parallel()
 			srv := mailServer(t).serve("")
 			h, p := behindFaults(t, srv, "POST /emails: "+tc.script)
+			began := time.Now()
 			r := h.run("compose", "--send", "--from", "ada@example.com", "--to", "grace@example.org", "--subject", killSubject)
 			if r.code != tc.code || !strings.Contains(r.err, tc.says) {
 				t.Errorf("exit code %d, want %d: %s", r.code, tc.code, r.err)
@@ -67,13 +68,16 @@ func TestSendAnswers(t *testing.T) {
 				t.Errorf("%d requests, want %d", n, tc.requests)
 			}
 			rows := h.outbox()
-			if len(rows) != 1 || rows[0].State != tc.state && (tc.state != "sent" || rows[0].State != "accepted") {
+			if len(rows) != 1 {
+				t.Fatalf("outbox: %+v", rows)
+			}
+			if rows[0].State != tc.state && (tc.state != "sent" || rows[0].State != "accepted") {
 				t.Errorf("outbox: %+v, want %s", rows, tc.state)
 			}
-			if tc.state == "waiting" && strings.HasPrefix(tc.script, "429") && rows[0].Until.Before(time.Now().Add(45*time.Second)) {
+			if tc.state == "waiting" && strings.HasPrefix(tc.script, "429") && rows[0].Until.Before(began.Add(time.Minute)) {
 				t.Errorf("tried again at %v, less than a minute later", rows[0].Until)
 			}
-			if strings.Contains(tc.script, "300") && rows[0].Until.Before(time.Now().Add(4*time.Minute)) {
+			if strings.Contains(tc.script, "300") && rows[0].Until.Before(began.Add(5*time.Minute)) {
 				t.Errorf("tried again at %v, sooner than the server asked", rows[0].Until)
 			}
 			play(t, p, "ok")
@@ -184,7 +188,7 @@ func TestTakeBackEditAndSend(t *testing.T) {
 // A new message of the thread comes while its answer is written: the text stays where it is.
 func TestNewMailWhileWriting(t *testing.T) {
 	t.Parallel()
-	_, tt := sample(t, 80, 24)
+	h, tt := sample(t, 80, 24)
 	tt.to("Dinner?")
 	tt.press("r")
 	tt.see(`Subject +Re: Dinner\?`)
@@ -196,8 +200,7 @@ func TestNewMailWhileWriting(t *testing.T) {
 	tt.see(`Subject +Re: Dinner\?`)
 	tt.write("Second answer, half")
 	tt.see(`Second answer, half`)
-	tt.see(`Kept as sent in test mode`)
-	until(t, "the answer of the sample", func() bool { return !tt.shows(`Kept as sent`) })
+	until(t, "the answer of the sample", func() bool { return len(h.query(arrived, "Re: Dinner?")) > 0 })
 	tt.write("way done.")
 	tt.see(`^ Second answer, halfway done\.`, `Subject +Re: Dinner\?`)
 	tt.press("esc")
