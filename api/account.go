@@ -1,17 +1,12 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
-	"iter"
 	"time"
 )
 
 // LabelsService holds the calls on labels.
 type LabelsService struct{ core *core }
-
-// PeopleService holds the calls on the people one writes with.
-type PeopleService struct{ core *core }
 
 // AddressesService holds the calls on the addresses one may send from.
 type AddressesService struct{ core *core }
@@ -141,16 +136,6 @@ func (p *PeoplePage) UnmarshalJSON(b []byte) error {
 	}
 	p.Seen = w.Seen
 	return json.Unmarshal(b, &p.Page)
-}
-
-// List returns one page of people, for completing addresses.
-func (s PeopleService) List(ctx context.Context, p PeopleListParams, options ...CallOption) (*PeoplePage, error) {
-	return ContactsService(s).ListPeople(ctx, p, options...)
-}
-
-// All walks every page from p.Cursor on. It stops after the first error.
-func (s PeopleService) All(ctx context.Context, p PeopleListParams, options ...CallOption) iter.Seq2[KnownPerson, error] {
-	return ContactsService(s).AllPeople(ctx, p, options...)
 }
 
 // MailboxAddress is an address of the account.

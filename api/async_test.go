@@ -155,7 +155,7 @@ func TestAsyncOneCall(t *testing.T) {
 			t.Errorf("took %v", f.Ended.Sub(f.Began))
 		}
 		end := w.events[len(w.events)-1]
-		if end.Status != 200 || end.Request != "r2" || end.Attempt != 2 || end.Limit != 3 || end.Bytes != int64(len(threadAnswer)) || end.Cause != "" {
+		if end.Status != 200 || end.RequestID != "r2" || end.Attempt != 2 || end.Limit != 3 || end.Bytes != int64(len(threadAnswer)) || end.Cause != "" {
 			t.Errorf("%+v", end)
 		}
 		if _, err := a.Submit(w.get("", "t1", Person)); !errors.Is(err, ErrClosed) {

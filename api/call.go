@@ -201,7 +201,7 @@ func (c *core) prepare(ctx context.Context, rq call, cfg callConfig) (*prepared,
 	}
 	if p.credential, err = cred.token(ctx); err != nil {
 		if ctx.Err() != nil {
-			return nil, &NetworkError{Cancelled: true, NotSent: true, Err: context.Cause(ctx)}
+			return nil, &NetworkError{Cancelled: true, NotSent: true, Err: contextError(ctx)}
 		}
 		var arg *ArgumentError
 		if errors.As(err, &arg) {
@@ -284,7 +284,7 @@ func (c *core) run(ctx context.Context, rq call, early error, options []CallOpti
 	var p *prepared
 	err := early
 	if err == nil && ctx.Err() != nil {
-		err = &NetworkError{Cancelled: true, NotSent: true, Err: context.Cause(ctx)}
+		err = &NetworkError{Cancelled: true, NotSent: true, Err: contextError(ctx)}
 	}
 	if err == nil {
 		p, err = c.prepare(ctx, rq, cfg)
@@ -310,7 +310,7 @@ func (c *core) run(ctx context.Context, rq call, early error, options []CallOpti
 		ev := last
 		ev.Phase = Cancelled
 		emit(ev)
-		return &NetworkError{Op: rq.op.Name, Cancelled: true, Attempts: attempt, NotSent: notSent, Cause: last.Cause, Err: context.Cause(ctx)}
+		return &NetworkError{Op: rq.op.Name, Cancelled: true, Attempts: attempt, NotSent: notSent, Cause: last.Cause, Err: contextError(ctx)}
 	}
 	for {
 		attempt++
@@ -318,7 +318,7 @@ func (c *core) run(ctx context.Context, rq call, early error, options []CallOpti
 		ans, read, err := c.attempt(ctx, p, func(n, total int64) { emit(Event{Phase: Progress, Bytes: n, Total: total}) })
 		if err == nil {
 			if err = p.finish(ans, attempt); err == nil {
-				emit(Event{Phase: Done, Status: ans.status, Bytes: read, Request: requestID(ans.header, p.credential)})
+				emit(Event{Phase: Done, Status: ans.status, Bytes: read, RequestID: requestID(ans.header, p.credential)})
 				return p, nil
 			}
 		}
@@ -330,7 +330,7 @@ func (c *core) run(ctx context.Context, rq call, early error, options []CallOpti
 		case *Error:
 			notSent = false
 			e.Op, e.Attempts = rq.op.Name, attempt
-			fail.Status, fail.Code, fail.Request = e.Status, eventText(e.Code), eventText(e.RequestID)
+			fail.Status, fail.Code, fail.RequestID = e.Status, eventText(e.Code), eventText(e.RequestID)
 			fail.Cause = strconv.Itoa(e.Status)
 			if e.Status <= 299 || e.Code == codeTooLarge {
 				fail.Cause = "answer not understood"
@@ -427,8 +427,8 @@ type Request struct {
 	Bytes       bool   // the answer need not be JSON
 }
 
-// RawAnswer is an answer as it came: JSON without a BOM and in valid UTF-8, or bytes.
-type RawAnswer struct {
+// Response is an answer as it came: JSON without a BOM and in valid UTF-8, or bytes.
+type Response struct {
 	Status   int
 	Header   http.Header
 	Body     []byte // nil when empty, which means null
@@ -436,7 +436,7 @@ type RawAnswer struct {
 }
 
 // Decode reads the JSON body into v. An empty body is read as null.
-func (a *RawAnswer) Decode(v any) error {
+func (a *Response) Decode(v any) error {
 	if len(a.Body) == 0 {
 		return json.Unmarshal([]byte("null"), v)
 	}
@@ -445,7 +445,7 @@ func (a *RawAnswer) Decode(v any) error {
 
 // Do makes a raw call. A GET is repeated like any read, another method only when
 // the request says so. The caller owns the answer.
-func (c *Client) Do(ctx context.Context, r Request, options ...CallOption) (*RawAnswer, error) {
+func (c *Client) Do(ctx context.Context, r Request, options ...CallOption) (*Response, error) {
 	if r.Op == "" {
 		r.Op = "raw"
 	}
@@ -469,12 +469,12 @@ func (c *Client) Do(ctx context.Context, r Request, options ...CallOption) (*Raw
 		repeats:     class != ClassOnce,
 		keyed:       class != ClassRead,
 	}
-	var got RawAnswer
+	var got Response
 	rq.decode = func(ans *answer) error {
 		if !r.Bytes && ans.body != nil && !validJSON(ans.body) {
 			return errNoJSON
 		}
-		got = RawAnswer{Status: ans.status, Header: ans.header, Body: ans.body, Attempts: ans.attempts}
+		got = Response{Status: ans.status, Header: ans.header, Body: ans.body, Attempts: ans.attempts}
 		return nil
 	}
 	var q query

@@ -59,9 +59,6 @@ type Client struct {
 	Webhooks        WebhooksService
 	Workspaces      WorkspacesService
 
-	// People is a shorter way to Contacts.ListPeople.
-	People PeopleService
-
 	core *core
 }
 
@@ -187,7 +184,6 @@ func newClient(c *core) *Client {
 		Tracking:        TrackingService{c},
 		Webhooks:        WebhooksService{c},
 		Workspaces:      WorkspacesService{c},
-		People:          PeopleService{c},
 		core:            c,
 	}
 }

@@ -52,7 +52,13 @@
 //
 // Which one it is about is in their fields: the server's code, message, refused fields and
 // request id, the number of attempts, whether any request may have left. Their texts are for
-// people and hold no credential and no query.
+// people and hold no credential and no query. The request id of a success is in its [Done]
+// event ([WithObserver]).
+//
+// A call that failed has had no effect when its error is an ArgumentError, a NetworkError with
+// NotSent, or an Error of the first attempt with a status from 400 to 499 other than 408.
+// Otherwise it may have had one: try a send again under its key, and look before doing
+// anything else again.
 //
 // # Attempts and waits
 //
@@ -85,8 +91,9 @@
 //
 // # Webhooks
 //
-// [VerifyWebhook] checks the signature of a request that the API makes to a server of
-// one's own, before anything in it is believed.
+// [VerifyWebhook] checks the signature and the age of a request that the API makes to a
+// server of one's own, before anything in it is believed. A delivery may come twice:
+// [VerifiedWebhook].Delivery is then the same.
 //
 // # Concurrency
 //

@@ -34,7 +34,7 @@ var (
 	ErrCancelled             = errors.New("cancelled")
 	ErrArgument              = errors.New("refused before sending")
 	ErrNoCredential          = errors.New("no credential")
-	ErrClosed                = errors.New("the client is closed")
+	ErrClosed                = errors.New("the runner is closed")
 )
 
 // The error types of the API.
@@ -165,7 +165,7 @@ func (e *Error) Is(target error) bool {
 type NetworkError struct {
 	Op        string
 	Timeout   bool   // the attempt's own time limit passed
-	Cancelled bool   // the caller's context ended; matches context.Canceled
+	Cancelled bool   // the caller's context ended, by a cancellation or by its deadline
 	Attempts  int    // attempts that were begun
 	NotSent   bool   // certain that no request of this call left this machine
 	Cause     string // "timeout", "connection refused", "503": why the last attempt failed
@@ -180,7 +180,11 @@ func (e *NetworkError) Error() string {
 	}
 	switch {
 	case e.Cancelled:
-		b.WriteString("cancelled")
+		if errors.Is(e.Err, context.DeadlineExceeded) {
+			b.WriteString("not over by the caller's deadline")
+		} else {
+			b.WriteString("cancelled")
+		}
 		if e.Cause != "" {
 			b.WriteString(" (last failure: " + e.Cause + ")")
 		}
@@ -195,18 +199,29 @@ func (e *NetworkError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the error beneath.
+// Unwrap returns the error beneath; after a cancellation that of the context, and its cause
+// where it has one.
 func (e *NetworkError) Unwrap() error { return e.Err }
 
-// Is matches ErrTimeout, ErrCancelled and, when cancelled, context.Canceled.
+// Is matches ErrTimeout and ErrCancelled.
 func (e *NetworkError) Is(target error) bool {
 	switch target {
 	case ErrTimeout:
 		return e.Timeout
-	case ErrCancelled, context.Canceled:
+	case ErrCancelled:
 		return e.Cancelled
 	}
 	return false
+}
+
+// contextError is why a context ended: context.Canceled or context.DeadlineExceeded, and the
+// cause that was given with it.
+func contextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
 }
 
 // ArgumentError is a call, or a client, that was refused before anything was sent.
@@ -306,6 +321,9 @@ func errorFromAnswer(status int, header http.Header, body []byte) *Error {
 	}
 	if e.Message == "" {
 		e.Message = firstCharacters(strings.TrimSpace(string(body)), 300)
+	}
+	if e.Message == "" && status >= 300 && status <= 399 {
+		e.Message = "the server redirects elsewhere, and redirects are not followed: check the base URL"
 	}
 	if e.Message == "" {
 		e.Message = "the server gave no explanation"

@@ -44,20 +44,20 @@ func (p Phase) String() string {
 func (p Phase) Final() bool { return p == Done || p == GaveUp || p == Cancelled }
 
 // Event reports one step of one call. It never holds a secret, a body, a query or
-// an error value. Code and Request come from the server: clean them before showing.
+// an error value. Code and RequestID come from the server: clean them before showing.
 type Event struct {
-	Call    string // the call's id, the same over all attempts
-	Op      string // the operation, "emails.send"
-	Phase   Phase
-	Attempt int           // 1 is the first try; 0 before it
-	Limit   int           // attempts allowed
-	Wait    time.Duration // length of the wait that begins; Waiting only
-	Until   time.Time     // when the next attempt starts; Waiting only
-	Bytes   int64         // read from the answer so far; in Progress of an upload: sent so far
-	Total   int64         // Progress only: what Bytes will be in the end; 0: not known
-	Cause   string        // "503", "timeout", "connection reset"; with a wait also "Retry-After"
-	Status  int           // last HTTP status; 0 when none came
-	Code    string        // the API's error code
-	Request string        // the server's request id
-	At      time.Time     // when it happened
+	Call      string // the call's id, the same over all attempts
+	Op        string // the operation, "emails.send"
+	Phase     Phase
+	Attempt   int           // 1 is the first try; 0 before it
+	Limit     int           // attempts allowed
+	Wait      time.Duration // length of the wait that begins; Waiting only
+	Until     time.Time     // when the next attempt starts; Waiting only
+	Bytes     int64         // read from the answer so far; in Progress of an upload: sent so far
+	Total     int64         // Progress only: what Bytes will be in the end; 0: not known
+	Cause     string        // "503", "timeout", "connection reset"; with a wait also "Retry-After"
+	Status    int           // last HTTP status; 0 when none came
+	Code      string        // the API's error code
+	RequestID string        // the server's request id
+	At        time.Time     // when it happened
 }

@@ -582,7 +582,7 @@ func ExampleVerifyWebhook() {
 		if err != nil {
 			return
 		}
-		hook, err := api.VerifyWebhook(secret, r.Header, body, api.WebhookTolerance, time.Now())
+		hook, err := api.VerifyWebhook(secret, r.Header, body)
 		if err != nil {
 			fmt.Println("refused:", err)
 			return

@@ -100,12 +100,12 @@ type EncryptionPart struct {
 // Attachment is a file of a message.
 type Attachment struct {
 	AttachmentID string `json:"attachmentId"`
-	Filename     string `json:"filename"`
+	Filename     string `json:"filename"` // as the sender wrote it: perhaps empty, or a path
 	ContentType  string `json:"contentType"`
 	Size         int64  `json:"size"` // bytes
 	Inline       bool   `json:"inline"`
 	ContentID    string `json:"contentId"`
-	Content      []byte `json:"content"` // nil: not in this answer
+	Content      []byte `json:"content"` // nil: not in this answer; [ThreadsService.ListAttachments] has it
 }
 
 // UnmarshalJSON reads every form the API may send.

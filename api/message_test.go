@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -224,7 +225,8 @@ func TestErrorBodies(t *testing.T) {
 		{"wrong types", `{"error":{"type":5,"code":[],"message":{},"fields":"x"}}`, 401, Error{Type: TypeAuthentication, Code: "unrecognised_response", Message: `{"error":{"type":5,"code":[],"message":{},"fields":"x"}}`, RequestID: "req_h"}},
 		{"html", "\xef\xbb\xbf <html>502</html> ", 502, Error{Type: TypeAPI, Code: "unrecognised_response", Message: "<html>502</html>", RequestID: "req_h"}},
 		{"long", long, 404, Error{Type: TypeNotFound, Code: "unrecognised_response", Message: strings.Repeat("ä", 300), RequestID: "req_h"}},
-		{"empty", "", 302, Error{Type: TypeInvalidRequest, Code: "unrecognised_response", Message: "the server gave no explanation", RequestID: "req_h"}},
+		{"empty", "", 418, Error{Type: TypeInvalidRequest, Code: "unrecognised_response", Message: "the server gave no explanation", RequestID: "req_h"}},
+		{"redirect", "", 302, Error{Type: TypeInvalidRequest, Code: "unrecognised_response", Message: "the server redirects elsewhere, and redirects are not followed: check the base URL", RequestID: "req_h"}},
 		{"null", "null", 599, Error{Type: TypeAPI, Code: "unrecognised_response", Message: "null", RequestID: "req_h"}},
 		{"surrogate", `{"error":{"code":"c","message":"a\ud800b` + "\xff" + `"}}`, 400, Error{Type: TypeInvalidRequest, Code: "c", Message: "a\uFFFDb\uFFFD", RequestID: "req_h"}},
 	} {
@@ -283,6 +285,7 @@ func TestErrorTexts(t *testing.T) {
 		{&NetworkError{Op: "threads.get", Timeout: true, Attempts: 3}, "threads.get: no answer in time (3 attempts)"},
 		{&NetworkError{Op: "threads.get", Cause: "connection refused", Attempts: 1}, "threads.get: network failure: connection refused"},
 		{&NetworkError{Op: "threads.get", Cancelled: true, Cause: "503", Attempts: 2}, "threads.get: cancelled (last failure: 503)"},
+		{&NetworkError{Op: "threads.get", Cancelled: true, Err: context.DeadlineExceeded, Cause: "503"}, "threads.get: not over by the caller's deadline (last failure: 503)"},
 		{&ArgumentError{Op: "drafts.get", Message: "an id is empty"}, "drafts.get: an id is empty"},
 	} {
 		if got := tt.err.Error(); got != tt.want {

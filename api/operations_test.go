@@ -472,7 +472,7 @@ var wrappedCalls = []wrapped{
 	{op: "contacts.listPeople", path: "/contacts/people", query: url.Values{
 		"q": {"an"}, "email": {"a@b.c"}, "sort": {"recent"}, "blocked": {"false"}, "limit": {"1"}, "cursor": {"c"},
 	}, call: func(ctx context.Context, c *Client, o ...CallOption) (any, error) {
-		return got(c.People.List(ctx, PeopleListParams{Q: "an", Email: "a@b.c", Sort: "recent", Blocked: ptr(false), Limit: 1, Cursor: "c"}, o...))
+		return got(c.Contacts.ListPeople(ctx, PeopleListParams{Q: "an", Email: "a@b.c", Sort: "recent", Blocked: ptr(false), Limit: 1, Cursor: "c"}, o...))
 	}},
 	{op: "addresses.list", path: "/addresses", query: url.Values{"limit": {"1"}, "cursor": {"c"}}, call: func(ctx context.Context, c *Client, o ...CallOption) (any, error) {
 		return got(c.Addresses.List(ctx, ListParams{Limit: 1, Cursor: "c"}, o...))

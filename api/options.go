@@ -37,8 +37,9 @@ const (
 	EnvBaseURL     = "OPENEMAIL_BASE_URL"
 )
 
-// Options says how to reach the API. Exactly one of APIKey, AccessToken and
-// TokenFunc is needed, or none beside InboxToken or Anonymous. Printing Options shows no credential and no header value.
+// Options says how to reach the API. Exactly one of APIKey, AccessToken and TokenFunc is
+// needed, or none beside InboxToken or Anonymous. Printing Options shows no credential and
+// no header value.
 type Options struct {
 	BaseURL     string // empty: DefaultBaseURL
 	APIKey      string // begins oe_live_ or oe_test_
@@ -62,24 +63,19 @@ type Options struct {
 	// Observer hears of each step of each call. It must return at once and may be
 	// called from many goroutines. Under an Async with an observer of its own that one hears instead.
 	Observer func(Event)
-	// Env stands in for os.Getenv in FromEnv.
-	Env func(string) string
 }
 
-// FromEnv fills what o leaves open from the environment. When o holds a credential
-// none is read. An API key wins over an access token, and an empty value counts as unset.
+// FromEnv fills what o leaves open from the environment: BaseURL from OPENEMAIL_BASE_URL, and,
+// unless o holds a credential or is Anonymous, APIKey from OPENEMAIL_API_KEY or else AccessToken
+// from OPENEMAIL_ACCESS_TOKEN. An empty value counts as unset.
 func FromEnv(o Options) Options {
-	env := o.Env
-	if env == nil {
-		env = os.Getenv
-	}
 	if o.BaseURL == "" {
-		o.BaseURL = env(EnvBaseURL)
+		o.BaseURL = os.Getenv(EnvBaseURL)
 	}
 	if o.APIKey == "" && o.AccessToken == "" && o.TokenFunc == nil && !o.Anonymous {
-		o.APIKey = env(EnvAPIKey)
+		o.APIKey = os.Getenv(EnvAPIKey)
 		if o.APIKey == "" {
-			o.AccessToken = env(EnvAccessToken)
+			o.AccessToken = os.Getenv(EnvAccessToken)
 		}
 	}
 	return o

@@ -142,6 +142,11 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func TestFromEnv(t *testing.T) {
+	setenv := func(env map[string]string) {
+		for _, k := range []string{EnvAPIKey, EnvAccessToken, EnvBaseURL} {
+			t.Setenv(k, env[k])
+		}
+	}
 	full := map[string]string{EnvAPIKey: "oe_test_env", EnvAccessToken: "tok-env", EnvBaseURL: "localhost:1"}
 	for _, tt := range []struct {
 		name string
@@ -158,18 +163,17 @@ func TestFromEnv(t *testing.T) {
 		{"token in code keeps the key out", Options{AccessToken: "tok-code"}, full, "", "tok-code", "localhost:1"},
 		{"base URL in code", Options{BaseURL: "https://x.example"}, full, "oe_test_env", "", "https://x.example"},
 	} {
-		tt.o.Env = func(k string) string { return tt.env[k] }
+		setenv(tt.env)
 		if o := FromEnv(tt.o); o.APIKey != tt.key || o.AccessToken != tt.tok || o.BaseURL != tt.base {
 			t.Errorf("%s: key %q token %q base %q", tt.name, o.APIKey, o.AccessToken, o.BaseURL)
 		}
 	}
-	o := FromEnv(Options{TokenFunc: func(context.Context) (string, error) { return "", nil }, Env: func(k string) string { return full[k] }})
-	if o.APIKey != "" || o.AccessToken != "" {
+	setenv(full)
+	if o := FromEnv(Options{TokenFunc: func(context.Context) (string, error) { return "", nil }}); o.APIKey != "" || o.AccessToken != "" {
 		t.Error("a token function in code does not keep the environment out")
 	}
-	t.Setenv(EnvAPIKey, "oe_test_process")
-	if o := FromEnv(Options{}); o.APIKey != "oe_test_process" {
-		t.Errorf("the process's environment is not read: %v", o)
+	if o := FromEnv(Options{Anonymous: true}); o.APIKey != "" || o.AccessToken != "" {
+		t.Error("an anonymous client took a credential from the environment")
 	}
 }
 

@@ -58,7 +58,7 @@ func walk[T any](ctx context.Context, first string, options []CallOption, fetch 
 			for _, item := range page.Items {
 				if ctx.Err() != nil {
 					var none T
-					yield(none, &NetworkError{Cancelled: true, NotSent: true, Err: context.Cause(ctx)})
+					yield(none, &NetworkError{Cancelled: true, NotSent: true, Err: contextError(ctx)})
 					return
 				}
 				if !yield(item, nil) {

@@ -91,7 +91,7 @@ func TestWalkStops(t *testing.T) {
 	c := testClient(t, rec)
 	var seen []string
 	var failed error
-	for p, err := range c.People.All(t.Context(), PeopleListParams{}) {
+	for p, err := range c.Contacts.AllPeople(t.Context(), PeopleListParams{}) {
 		if err != nil {
 			failed = err
 			continue // nothing follows an error
@@ -102,7 +102,7 @@ func TestWalkStops(t *testing.T) {
 		t.Errorf("%v %v after %d requests", seen, failed, len(rec.all()))
 	}
 	rec.requests = nil
-	for range c.People.All(t.Context(), PeopleListParams{}) {
+	for range c.Contacts.AllPeople(t.Context(), PeopleListParams{}) {
 		break
 	}
 	if len(rec.all()) != 1 {

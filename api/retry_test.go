@@ -511,7 +511,82 @@ func (r *slowReader) Read(p []byte) (int, error) {
 	return r.rest.Read(p)
 }
 
-// TestCallerDeadline: a deadline of the caller's ends the call like a cancellation,
+// TestCallerEnds: whichever way the caller's context ends, the call ends with it, and says
+// which it was and with what cause.
+func TestCallerEnds(t *testing.T) {
+	why := errors.New("the window was closed")
+	for _, tt := range []struct {
+		name string
+		ends func(context.Context) (context.Context, context.CancelFunc)
+		is   []error
+		not  []error
+	}{
+		{
+			"deadline",
+			func(ctx context.Context) (context.Context, context.CancelFunc) {
+				return context.WithTimeout(ctx, 10*time.Second)
+			},
+			[]error{context.DeadlineExceeded},
+			[]error{context.Canceled},
+		},
+		{
+			"deadline with a cause",
+			func(ctx context.Context) (context.Context, context.CancelFunc) {
+				return context.WithTimeoutCause(ctx, 10*time.Second, why)
+			},
+			[]error{context.DeadlineExceeded, why},
+			[]error{context.Canceled},
+		},
+		{
+			"cancelled",
+			func(ctx context.Context) (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancel(ctx)
+				time.AfterFunc(10*time.Second, cancel)
+				return ctx, cancel
+			},
+			[]error{context.Canceled},
+			[]error{context.DeadlineExceeded},
+		},
+		{
+			"cancelled with a cause",
+			func(ctx context.Context) (context.Context, context.CancelFunc) {
+				ctx, cancel := context.WithCancelCause(ctx)
+				time.AfterFunc(10*time.Second, func() { cancel(why) })
+				return ctx, func() { cancel(nil) }
+			},
+			[]error{context.Canceled, why},
+			[]error{context.DeadlineExceeded},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rec := &recorder{next: after(time.Hour, answering(200, "{}"))}
+				c := testClient(t, rec)
+				ctx, cancel := tt.ends(t.Context())
+				defer cancel()
+				start := time.Now()
+				err := classCalls[ClassRead](ctx, c)
+				if e := asNetworkError(t, err); !e.Cancelled || e.Timeout {
+					t.Errorf("%+v", e)
+				}
+				for _, target := range append(tt.is, ErrCancelled) {
+					if !errors.Is(err, target) {
+						t.Errorf("%v is not %v", err, target)
+					}
+				}
+				for _, target := range append(tt.not, ErrTimeout) {
+					if errors.Is(err, target) {
+						t.Errorf("%v is %v", err, target)
+					}
+				}
+				if d := time.Since(start); d != 10*time.Second || len(rec.all()) != 1 {
+					t.Errorf("took %v and %d requests", d, len(rec.all()))
+				}
+			})
+		})
+	}
+}
+
 // and says that it was one.
 func TestCallerDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -521,7 +596,7 @@ func TestCallerDeadline(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		err := classCalls[ClassRead](ctx, c)
-		if e := asNetworkError(t, err); !e.Cancelled || !errors.Is(err, context.DeadlineExceeded) {
+		if e := asNetworkError(t, err); !e.Cancelled || !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, ErrTimeout) {
 			t.Errorf("%+v", e)
 		}
 		if d := time.Since(start); d != 10*time.Second || len(rec.all()) != 1 {

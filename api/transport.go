@@ -256,7 +256,7 @@ func readBody(resp *http.Response, method string) ([]byte, error) {
 func networkError(caller, try context.Context, err error) *NetworkError {
 	switch {
 	case caller.Err() != nil:
-		return &NetworkError{Cancelled: true, Err: context.Cause(caller)}
+		return &NetworkError{Cancelled: true, Err: contextError(caller)}
 	case try.Err() != nil:
 		return &NetworkError{Timeout: true, Cause: causeTimeout, Err: err}
 	}

@@ -23,7 +23,7 @@ const (
 // either way, by the API's recommendation.
 const WebhookTolerance = 300 * time.Second
 
-// Targets for errors.Is on what VerifyWebhook returns, in the order in which it checks.
+// Targets for errors.Is on what VerifyWebhook and VerifyWebhookAt return, in the order in which they check.
 var (
 	ErrWebhookSecret    = errors.New("no webhook secret")
 	ErrWebhookHeader    = errors.New("no webhook signature")
@@ -55,7 +55,7 @@ func (e *WebhookError) Unwrap() error { return e.Reason }
 // VerifiedWebhook is a webhook whose signature was right. Event and Delivery stand in
 // headers that the signature does not cover: trust the payload where they differ.
 type VerifiedWebhook struct {
-	Event    string          // "email.received"
+	Event    WebhookEvent    // WebhookEventEmailReceived, for example; empty: the sender does not say
 	Delivery string          // use it to recognise a delivery that came before
 	At       time.Time       // when it was signed, to the second
 	Payload  json.RawMessage // the body, without a BOM
@@ -64,20 +64,27 @@ type VerifiedWebhook struct {
 // Decode reads the payload into v.
 func (w *VerifiedWebhook) Decode(v any) error { return json.Unmarshal(w.Payload, v) }
 
-// VerifyWebhook checks that a webhook comes from who knows the endpoint's secret.
-// body is the raw body as it arrived: limit its size before reading it. The signature's
-// time may lie at most tolerance from now, either way; 0 turns that check off, and a
-// negative tolerance accepts nothing. A header may carry several signatures, of which
-// one must be right; they are compared in constant time. The error is a *WebhookError.
-func VerifyWebhook(secret string, headers http.Header, body []byte, tolerance time.Duration, now time.Time) (*VerifiedWebhook, error) {
+// VerifyWebhook checks that a webhook comes from who knows the endpoint's secret, and
+// that it was signed within [WebhookTolerance] of now. body is the raw body as it arrived:
+// limit its size before reading it, and parse it only afterwards. A header may carry
+// several signatures, of which one must be right; they are compared in constant time.
+// The error is a *WebhookError.
+func VerifyWebhook(secret string, header http.Header, body []byte) (*VerifiedWebhook, error) {
+	return VerifyWebhookAt(secret, header, body, time.Now(), WebhookTolerance)
+}
+
+// VerifyWebhookAt is VerifyWebhook with a clock and a tolerance of the caller's own, for
+// stored webhooks and for tests. The signature's time may lie at most tolerance from now,
+// either way; 0 turns that check off, and a negative tolerance accepts nothing.
+func VerifyWebhookAt(secret string, header http.Header, body []byte, now time.Time, tolerance time.Duration) (*VerifiedWebhook, error) {
 	if secret == "" {
 		return nil, &WebhookError{Reason: ErrWebhookSecret}
 	}
-	header := strings.TrimSpace(strings.Join(headers.Values(WebhookSignatureHeader), ","))
-	if header == "" {
+	signed := strings.TrimSpace(strings.Join(header.Values(WebhookSignatureHeader), ","))
+	if signed == "" {
 		return nil, &WebhookError{Reason: ErrWebhookHeader}
 	}
-	stamp, at, signatures, ok := parseWebhookSignature(header)
+	stamp, at, signatures, ok := parseWebhookSignature(signed)
 	if !ok {
 		return nil, &WebhookError{Reason: ErrWebhookMalformed}
 	}
@@ -99,8 +106,8 @@ func VerifyWebhook(secret string, headers http.Header, body []byte, tolerance ti
 		return nil, &WebhookError{Reason: ErrWebhookBody, At: at}
 	}
 	return &VerifiedWebhook{
-		Event:    headers.Get(WebhookEventHeader),
-		Delivery: headers.Get(WebhookDeliveryHeader),
+		Event:    WebhookEvent(header.Get(WebhookEventHeader)),
+		Delivery: header.Get(WebhookDeliveryHeader),
 		At:       at,
 		Payload:  payload,
 	}, nil

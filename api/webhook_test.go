@@ -27,7 +27,7 @@ func hookHeaders(signatures ...string) http.Header {
 	return h
 }
 
-func TestVerifyWebhook(t *testing.T) {
+func TestVerifyWebhookAt(t *testing.T) {
 	at := time.Unix(hookStamp, 0)
 	stamp := "t=" + strconv.Itoa(hookStamp)
 	good := "v1=" + hookMAC
@@ -86,7 +86,7 @@ func TestVerifyWebhook(t *testing.T) {
 		{"empty body", hookSecret, []string{SignWebhook(hookSecret, nil, at)}, "", WebhookTolerance, at, ErrWebhookBody},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := VerifyWebhook(tt.secret, hookHeaders(tt.header...), []byte(tt.body), tt.tolerance, tt.now)
+			got, err := VerifyWebhookAt(tt.secret, hookHeaders(tt.header...), []byte(tt.body), tt.now, tt.tolerance)
 			if !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {
 				t.Fatalf("got %v, want %v", err, tt.want)
 			}
@@ -106,7 +106,7 @@ func TestVerifyWebhook(t *testing.T) {
 				return
 			}
 			var v struct{ Data struct{ ID string } }
-			if err := got.Decode(&v); err != nil || v.Data.ID != "e1" || got.Event != "email.received" || got.Delivery != "whd_1" || !got.At.Equal(at) {
+			if err := got.Decode(&v); err != nil || v.Data.ID != "e1" || got.Event != WebhookEventEmailReceived || got.Delivery != "whd_1" || !got.At.Equal(at) {
 				t.Errorf("%+v %v", got, err)
 			}
 		})
@@ -123,7 +123,7 @@ func TestSignWebhook(t *testing.T) {
 func TestWebhookBOM(t *testing.T) {
 	body := []byte("\xef\xbb\xbf{\"a\":1}\n")
 	at := time.Unix(hookStamp, 0)
-	got, err := VerifyWebhook(hookSecret, hookHeaders(SignWebhook(hookSecret, body, at)), body, WebhookTolerance, at)
+	got, err := VerifyWebhookAt(hookSecret, hookHeaders(SignWebhook(hookSecret, body, at)), body, at, WebhookTolerance)
 	if err != nil || string(got.Payload) != `{"a":1}` {
 		t.Errorf("%+v %v", got, err)
 	}
@@ -139,7 +139,7 @@ func FuzzVerifyWebhook(f *testing.F) {
 	}
 	at := time.Unix(hookStamp, 0)
 	f.Fuzz(func(t *testing.T, header string, body []byte) {
-		got, err := VerifyWebhook(hookSecret, http.Header{http.CanonicalHeaderKey(WebhookSignatureHeader): {header}}, body, WebhookTolerance, at)
+		got, err := VerifyWebhookAt(hookSecret, http.Header{http.CanonicalHeaderKey(WebhookSignatureHeader): {header}}, body, at, WebhookTolerance)
 		var e *WebhookError
 		if (err == nil) == (got == nil) || err != nil && !errors.As(err, &e) {
 			t.Fatalf("%q: %+v %v", header, got, err)

@@ -75,8 +75,8 @@ func (m *Mail) applyEvent(e api.Event) {
 	if e.Limit > 0 {
 		c.Limit = e.Limit
 	}
-	if e.Request != "" {
-		c.Request = e.Request
+	if e.RequestID != "" {
+		c.Request = e.RequestID
 	}
 	c.Wait, c.Until = 0, time.Time{}
 	if e.Phase == api.Waiting {

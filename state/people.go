@@ -37,7 +37,7 @@ func (m *Mail) askPeople(q string) {
 	m.people.call = m.start(want{
 		op: "contacts.listPeople", title: "Loading people", purpose: "people", priority: api.Background, key: "people/" + q,
 		run: func(ctx context.Context, c *api.Client) (any, error) {
-			return c.People.List(ctx, api.PeopleListParams{Q: q, Sort: "recent", Limit: 100})
+			return c.Contacts.ListPeople(ctx, api.PeopleListParams{Q: q, Sort: "recent", Limit: 100})
 		},
 		done: func(f api.Final) {
 			m.people.call = ""
