@@ -9,7 +9,7 @@ type AccountService struct{ core *core }
 
 // AccountAcceptInvitationInput is the body of account.acceptInvitation.
 type AccountAcceptInvitationInput struct {
-	Activate Opt[bool] `json:"activate,omitzero"` // whether it is activate
+	Activate Opt[bool] `json:"activate,omitzero"`
 }
 
 // AcceptInvitation accepts an invitation to a workspace.
@@ -21,7 +21,7 @@ func (s AccountService) AcceptInvitation(ctx context.Context, invitationID strin
 
 // AccountCheckUsernameParams is the query of account.checkUsername. Zero fields are left out.
 type AccountCheckUsernameParams struct {
-	Username string // the name to check
+	Username string
 }
 
 func (p AccountCheckUsernameParams) query() query {

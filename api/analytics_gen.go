@@ -16,7 +16,7 @@ type AnalyticsMailboxParams struct {
 	To            time.Time     // before
 	OffsetMinutes int           // zone of the days, minutes east of UTC
 	Grain         TrackingGrain // length of a bucket
-	Address       string        // one address only
+	Address       string
 }
 
 func (p AnalyticsMailboxParams) query() query {
@@ -42,7 +42,7 @@ type AnalyticsSendingParams struct {
 	Minutes       int           // how many minutes back
 	OffsetMinutes int           // zone of the days, minutes east of UTC
 	Grain         TrackingGrain // length of a bucket
-	Address       string        // one address only
+	Address       string
 }
 
 func (p AnalyticsSendingParams) query() query {

@@ -54,7 +54,7 @@ func (s AudiencesService) Get(ctx context.Context, id string, options ...CallOpt
 
 // AudienceGrowthParams is the query of audiences.growth. Zero fields are left out.
 type AudienceGrowthParams struct {
-	AudienceIDs   []string      // only with these audience IDs
+	AudienceIDs   []string
 	Days          int           // how many days back
 	Minutes       int           // how many minutes back
 	Grain         TrackingGrain // length of a bucket
@@ -103,12 +103,12 @@ func (s AudiencesService) All(ctx context.Context, p ListParams, options ...Call
 
 // AudienceListContactsParams is the query of audiences.listContacts. Zero fields are left out.
 type AudienceListContactsParams struct {
-	Q      string               // words to look for
-	Source ContactSource        // only with this source
-	Sort   AudienceMemberSort   // empty: the server's order
-	Status AudienceMemberStatus // only with this status
-	Limit  int                  // 0: the server's default of 25; at most 100
-	Cursor string               // from the page before
+	Q      string // words to look for
+	Source ContactSource
+	Sort   AudienceMemberSort // empty: the server's order
+	Status AudienceMemberStatus
+	Limit  int    // 0: the server's default of 25; at most 100
+	Cursor string // from the page before
 }
 
 func (p AudienceListContactsParams) query() query {

@@ -70,9 +70,9 @@ func (s AutomationsService) GetEnrollment(ctx context.Context, id string, enroll
 
 // AutomationListParams is the query of automations.list. Zero fields are left out.
 type AutomationListParams struct {
-	Status AutomationStatus // only with this status
-	Limit  int              // 0: the server's default of 25; at most 100
-	Cursor string           // from the page before
+	Status AutomationStatus
+	Limit  int    // 0: the server's default of 25; at most 100
+	Cursor string // from the page before
 }
 
 func (p AutomationListParams) query() query {
@@ -101,11 +101,11 @@ func (s AutomationsService) All(ctx context.Context, p AutomationListParams, opt
 
 // AutomationListEnrollmentsParams is the query of automations.listEnrollments. Zero fields are left out.
 type AutomationListEnrollmentsParams struct {
-	Status  AutomationEnrollmentStatus // only with this status
-	StepKey string                     // only with this step key
-	Q       string                     // words to look for
-	Limit   int                        // 0: the server's default of 25; at most 100
-	Cursor  string                     // from the page before
+	Status  AutomationEnrollmentStatus
+	StepKey string
+	Q       string // words to look for
+	Limit   int    // 0: the server's default of 25; at most 100
+	Cursor  string // from the page before
 }
 
 func (p AutomationListEnrollmentsParams) query() query {

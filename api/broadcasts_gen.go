@@ -12,7 +12,7 @@ type BroadcastsService struct{ core *core }
 
 // BroadcastAnalyticsParams is the query of broadcasts.analytics. Zero fields are left out.
 type BroadcastAnalyticsParams struct {
-	BroadcastIDs  []string      // only with these broadcast IDs
+	BroadcastIDs  []string
 	Days          int           // how many days back
 	Minutes       int           // how many minutes back
 	Grain         TrackingGrain // length of a bucket
@@ -59,7 +59,7 @@ func (s BroadcastsService) GetRecipient(ctx context.Context, id string, emailID 
 
 // BroadcastListParams is the query of broadcasts.list. Zero fields are left out.
 type BroadcastListParams struct {
-	AudienceID string // only with this audience ID
+	AudienceID string
 	Limit      int    // 0: the server's default of 25; at most 100
 	Cursor     string // from the page before
 }
@@ -90,10 +90,10 @@ func (s BroadcastsService) All(ctx context.Context, p BroadcastListParams, optio
 
 // BroadcastListRecipientsParams is the query of broadcasts.listRecipients. Zero fields are left out.
 type BroadcastListRecipientsParams struct {
-	Filter BroadcastRecipientFilter // only with this filter
-	Q      string                   // words to look for
-	Limit  int                      // 0: the server's default of 25; at most 100
-	Cursor string                   // from the page before
+	Filter BroadcastRecipientFilter
+	Q      string // words to look for
+	Limit  int    // 0: the server's default of 25; at most 100
+	Cursor string // from the page before
 }
 
 func (p BroadcastListRecipientsParams) query() query {

@@ -107,10 +107,10 @@ func (s ContactsService) ImportVCF(ctx context.Context, body Upload, options ...
 
 // ContactListParams is the query of contacts.list. Zero fields are left out.
 type ContactListParams struct {
-	Source ContactSource // only with this source
-	Q      string        // words to look for
-	Limit  int           // 0: the server's default of 25; at most 100
-	Cursor string        // from the page before
+	Source ContactSource
+	Q      string // words to look for
+	Limit  int    // 0: the server's default of 25; at most 100
+	Cursor string // from the page before
 }
 
 func (p ContactListParams) query() query {
@@ -140,8 +140,8 @@ func (s ContactsService) All(ctx context.Context, p ContactListParams, options .
 
 // ContactListCardsParams is the query of contacts.listCards. Zero fields are left out.
 type ContactListCardsParams struct {
-	Email        string // the address
-	WithoutEmail *bool  // only with this without email; nil: either
+	Email        string
+	WithoutEmail *bool  // nil: either
 	Limit        int    // 0: the server's default of 25; at most 100
 	Cursor       string // from the page before
 }
@@ -173,7 +173,7 @@ func (s ContactsService) AllCards(ctx context.Context, p ContactListCardsParams,
 
 // ContactListEventsParams is the query of contacts.listEvents. Zero fields are left out.
 type ContactListEventsParams struct {
-	Name   string // only with this name
+	Name   string
 	Limit  int    // 0: the server's default of 25; at most 100
 	Cursor string // from the page before
 }

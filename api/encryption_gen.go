@@ -16,7 +16,7 @@ func (s EncryptionService) ListKeys(ctx context.Context, options ...CallOption) 
 
 // EncryptionLookupKeysParams is the query of encryption.lookupKeys. Zero fields are left out.
 type EncryptionLookupKeysParams struct {
-	Addresses []string // only with these addresses
+	Addresses []string
 }
 
 func (p EncryptionLookupKeysParams) query() query {

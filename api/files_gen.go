@@ -14,7 +14,7 @@ type FilesService struct{ core *core }
 
 // FileCreateLinkInput is the body of files.createLink.
 type FileCreateLinkInput struct {
-	Domain Opt[string] `json:"domain,omitzero"` // the domain name
+	Domain Opt[string] `json:"domain,omitzero"`
 }
 
 // CreateLink creates a link to a file.
@@ -59,15 +59,15 @@ func (s FilesService) Get(ctx context.Context, id string, options ...CallOption)
 
 // FileListParams is the query of files.list. Zero fields are left out.
 type FileListParams struct {
-	Q         string        // words to look for
-	Kind      FileKind      // only with this kind
-	Direction FileDirection // only with this direction
-	Address   string        // one address only
-	Since     time.Time     // not before
-	Until     time.Time     // before
-	Sort      FileSort      // empty: the server's order
-	Limit     int           // 0: the server's default of 25; at most 100
-	Cursor    string        // from the page before
+	Q         string // words to look for
+	Kind      FileKind
+	Direction FileDirection
+	Address   string
+	Since     time.Time // not before
+	Until     time.Time // before
+	Sort      FileSort  // empty: the server's order
+	Limit     int       // 0: the server's default of 25; at most 100
+	Cursor    string    // from the page before
 }
 
 func (p FileListParams) query() query {

@@ -16,9 +16,9 @@ func (s FollowUpsService) Cancel(ctx context.Context, id string, options ...Call
 
 // FollowUpListParams is the query of followUps.list. Zero fields are left out.
 type FollowUpListParams struct {
-	Status   FollowUpStatus // only with this status
-	ThreadID string         // only with this thread ID
-	Limit    int            // 0: the server's default of 25; at most 100
+	Status   FollowUpStatus
+	ThreadID string
+	Limit    int // 0: the server's default of 25; at most 100
 }
 
 func (p FollowUpListParams) query() query {

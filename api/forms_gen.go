@@ -132,10 +132,10 @@ func (s FormsService) ListStarters(ctx context.Context, options ...CallOption) (
 
 // FormListSubmissionsParams is the query of forms.listSubmissions. Zero fields are left out.
 type FormListSubmissionsParams struct {
-	Q      string               // words to look for
-	Status FormSubmissionStatus // only with this status
-	Limit  int                  // 0: the server's default of 25; at most 100
-	Cursor string               // from the page before
+	Q      string // words to look for
+	Status FormSubmissionStatus
+	Limit  int    // 0: the server's default of 25; at most 100
+	Cursor string // from the page before
 }
 
 func (p FormListSubmissionsParams) query() query {

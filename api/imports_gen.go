@@ -48,7 +48,7 @@ func (s ImportsService) DeleteUpload(ctx context.Context, id string, options ...
 
 // ImportDiscoverMailboxParams is the query of imports.discoverMailbox. Zero fields are left out.
 type ImportDiscoverMailboxParams struct {
-	Email string // the address
+	Email string
 }
 
 func (p ImportDiscoverMailboxParams) query() query {
@@ -73,7 +73,7 @@ func (s ImportsService) Get(ctx context.Context, id string, options ...CallOptio
 
 // ImportListParams is the query of imports.list. Zero fields are left out.
 type ImportListParams struct {
-	AddressID string // only with this address ID
+	AddressID string
 	Limit     int    // 0: the server's default of 25; at most 100
 	Cursor    string // from the page before
 }

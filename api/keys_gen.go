@@ -86,10 +86,10 @@ type KeyListRequestsParams struct {
 	Since      time.Time // not before
 	Until      time.Time // before
 	FailedOnly *bool     // only those that failed; nil: either
-	Status     string    // only with this status
-	Path       string    // only with this path
-	Limit      int       // 0: the server's default of 25; at most 100
-	Cursor     string    // from the page before
+	Status     string
+	Path       string
+	Limit      int    // 0: the server's default of 25; at most 100
+	Cursor     string // from the page before
 }
 
 func (p KeyListRequestsParams) query() query {
@@ -124,9 +124,9 @@ func (s KeysService) AllRequests(ctx context.Context, id string, p KeyListReques
 type KeyListWorkspaceActivityParams struct {
 	Since  time.Time // not before
 	Until  time.Time // before
-	KeyIDs []string  // only with these key IDs
-	Limit  int       // 0: the server's default of 25; at most 100
-	Cursor string    // from the page before
+	KeyIDs []string
+	Limit  int    // 0: the server's default of 25; at most 100
+	Cursor string // from the page before
 }
 
 func (p KeyListWorkspaceActivityParams) query() query {
@@ -160,11 +160,11 @@ type KeyListWorkspaceRequestsParams struct {
 	Since      time.Time // not before
 	Until      time.Time // before
 	FailedOnly *bool     // only those that failed; nil: either
-	Status     string    // only with this status
-	Path       string    // only with this path
-	KeyIDs     []string  // only with these key IDs
-	Limit      int       // 0: the server's default of 25; at most 100
-	Cursor     string    // from the page before
+	Status     string
+	Path       string
+	KeyIDs     []string
+	Limit      int    // 0: the server's default of 25; at most 100
+	Cursor     string // from the page before
 }
 
 func (p KeyListWorkspaceRequestsParams) query() query {
@@ -212,9 +212,9 @@ func (s KeysService) Rotate(ctx context.Context, id string, options ...CallOptio
 
 // KeyStatsParams is the query of keys.stats. Zero fields are left out.
 type KeyStatsParams struct {
-	Since         time.Time     // not before
-	Until         time.Time     // before
-	KeyIDs        []string      // only with these key IDs
+	Since         time.Time // not before
+	Until         time.Time // before
+	KeyIDs        []string
 	Grain         TrackingGrain // length of a bucket
 	OffsetMinutes int           // zone of the days, minutes east of UTC
 }

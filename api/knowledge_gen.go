@@ -96,14 +96,14 @@ func (s KnowledgeService) Levels(ctx context.Context, options ...CallOption) ([]
 
 // KnowledgeListParams is the query of knowledge.list. Zero fields are left out.
 type KnowledgeListParams struct {
-	Scope  string          // only with this scope
-	Level  KnowledgeLevel  // only with this level
-	Kind   KnowledgeKind   // only with this kind
-	Status KnowledgeStatus // only with this status
-	Pinned *bool           // only with this pinned; nil: either
-	Q      string          // words to look for
-	Limit  int             // 0: the server's default of 25; at most 100
-	Cursor string          // from the page before
+	Scope  string
+	Level  KnowledgeLevel
+	Kind   KnowledgeKind
+	Status KnowledgeStatus
+	Pinned *bool  // nil: either
+	Q      string // words to look for
+	Limit  int    // 0: the server's default of 25; at most 100
+	Cursor string // from the page before
 }
 
 func (p KnowledgeListParams) query() query {
@@ -144,8 +144,8 @@ func (s KnowledgeService) ListConnectors(ctx context.Context, options ...CallOpt
 
 // KnowledgeListFlagsParams is the query of knowledge.listFlags. Zero fields are left out.
 type KnowledgeListFlagsParams struct {
-	ItemID string // only with this item ID
-	Limit  int    // 0: the server's default of 25; at most 100
+	ItemID string
+	Limit  int // 0: the server's default of 25; at most 100
 }
 
 func (p KnowledgeListFlagsParams) query() query {
@@ -164,10 +164,10 @@ func (s KnowledgeService) ListFlags(ctx context.Context, p KnowledgeListFlagsPar
 
 // KnowledgeListSuggestionsParams is the query of knowledge.listSuggestions. Zero fields are left out.
 type KnowledgeListSuggestionsParams struct {
-	Kind   KnowledgeSuggestionKind   // only with this kind
-	Status KnowledgeSuggestionStatus // only with this status
-	Limit  int                       // 0: the server's default of 25; at most 100
-	Cursor string                    // from the page before
+	Kind   KnowledgeSuggestionKind
+	Status KnowledgeSuggestionStatus
+	Limit  int    // 0: the server's default of 25; at most 100
+	Cursor string // from the page before
 }
 
 func (p KnowledgeListSuggestionsParams) query() query {
@@ -250,8 +250,8 @@ func (s KnowledgeService) UpdateConnector(ctx context.Context, id string, in Kno
 
 // KnowledgeUploadFileParams is the query of knowledge.uploadFile. Zero fields are left out.
 type KnowledgeUploadFileParams struct {
-	Scope string // the scope
-	Title string // the title
+	Scope string
+	Title string
 }
 
 func (p KnowledgeUploadFileParams) query() query {

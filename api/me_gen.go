@@ -53,10 +53,10 @@ type MeListRequestsParams struct {
 	Since      time.Time // not before
 	Until      time.Time // before
 	FailedOnly *bool     // only those that failed; nil: either
-	Status     string    // only with this status
-	Path       string    // only with this path
-	Limit      int       // 0: the server's default of 25; at most 100
-	Cursor     string    // from the page before
+	Status     string
+	Path       string
+	Limit      int    // 0: the server's default of 25; at most 100
+	Cursor     string // from the page before
 }
 
 func (p MeListRequestsParams) query() query {

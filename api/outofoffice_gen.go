@@ -9,7 +9,7 @@ type OutOfOfficeService struct{ core *core }
 
 // OutOfOfficeClearParams is the query of outOfOffice.clear. Zero fields are left out.
 type OutOfOfficeClearParams struct {
-	Address string // one address only
+	Address string
 }
 
 func (p OutOfOfficeClearParams) query() query {
@@ -27,7 +27,7 @@ func (s OutOfOfficeService) Clear(ctx context.Context, p OutOfOfficeClearParams,
 
 // OutOfOfficeListParams is the query of outOfOffice.list. Zero fields are left out.
 type OutOfOfficeListParams struct {
-	Address string // one address only
+	Address string
 }
 
 func (p OutOfOfficeListParams) query() query {
@@ -45,7 +45,7 @@ func (s OutOfOfficeService) List(ctx context.Context, p OutOfOfficeListParams, o
 
 // OutOfOfficeSetParams is the query of outOfOffice.set. Zero fields are left out.
 type OutOfOfficeSetParams struct {
-	Address string // one address only
+	Address string
 }
 
 func (p OutOfOfficeSetParams) query() query {

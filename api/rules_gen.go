@@ -33,7 +33,7 @@ func (s RulesService) Get(ctx context.Context, id string, options ...CallOption)
 
 // RuleListParams is the query of rules.list. Zero fields are left out.
 type RuleListParams struct {
-	Enabled *bool  // only with this enabled; nil: either
+	Enabled *bool  // nil: either
 	Limit   int    // 0: the server's default of 25; at most 100
 	Cursor  string // from the page before
 }
@@ -64,8 +64,8 @@ func (s RulesService) All(ctx context.Context, p RuleListParams, options ...Call
 
 // RuleListRunsParams is the query of rules.listRuns. Zero fields are left out.
 type RuleListRunsParams struct {
-	RuleID   string // only with this rule ID
-	ThreadID string // only with this thread ID
+	RuleID   string
+	ThreadID string
 	Limit    int    // 0: the server's default of 25; at most 100
 	Cursor   string // from the page before
 }

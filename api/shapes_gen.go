@@ -4,57 +4,57 @@ package api
 
 import "time"
 
-// APIKey is an API key. It is shape ApiKeyResource, in the answer of keys.get, the answer of keys.list and 2 more.
+// APIKey is shape ApiKeyResource, in the answer of keys.get, the answer of keys.list and 2 more.
 type APIKey struct {
-	ID               string          `json:"id"`   // the API's id of it
-	Name             string          `json:"name"` // its name
-	Mode             Mode            `json:"mode"` // live or test
+	ID               string          `json:"id"`
+	Name             string          `json:"name"`
+	Mode             Mode            `json:"mode"`
 	MaskedKey        string          `json:"maskedKey"`
 	KeyLast4         string          `json:"keyLast4"`
-	Status           APIKeyStatus    `json:"status"`           // where it stands
-	Scopes           []APIScope      `json:"scopes"`           // what it may do
-	RoleID           string          `json:"roleId"`           // id of the role; empty: none
+	Status           APIKeyStatus    `json:"status"`
+	Scopes           []APIScope      `json:"scopes"`
+	RoleID           string          `json:"roleId"`           // empty: none
 	RoleName         string          `json:"roleName"`         // empty: none
 	AddressAllowlist []string        `json:"addressAllowlist"` // nil: null or absent
 	DomainAllowlist  []string        `json:"domainAllowlist"`  // nil: null or absent
-	ExpiresAt        *time.Time      `json:"expiresAt"`        // when expires; UTC; nil: none
-	LastUsedAt       *time.Time      `json:"lastUsedAt"`       // when last used; UTC; nil: none
+	ExpiresAt        *time.Time      `json:"expiresAt"`        // nil: none
+	LastUsedAt       *time.Time      `json:"lastUsedAt"`       // nil: none
 	TotalUses        int             `json:"totalUses"`
-	RotatedAt        *time.Time      `json:"rotatedAt"`      // when rotated; UTC; nil: none
-	RotationCount    int             `json:"rotationCount"`  // number of rotations
-	DeactivatedAt    *time.Time      `json:"deactivatedAt"`  // when deactivated; UTC; nil: none
-	RevokedAt        *time.Time      `json:"revokedAt"`      // when revoked; UTC; nil: none
-	RevokedReason    string          `json:"revokedReason"`  // empty: none
-	CreatedAt        time.Time       `json:"createdAt"`      // when created; UTC
-	CreatedBy        *AuditActor     `json:"createdBy"`      // who created it; nil: none
-	UpdatedAt        time.Time       `json:"updatedAt"`      // when updated; UTC
-	UpdatedBy        *AuditActor     `json:"updatedBy"`      // who updated it; nil: none
-	LastChangeAt     *time.Time      `json:"lastChangeAt"`   // when last change; UTC; nil: none
+	RotatedAt        *time.Time      `json:"rotatedAt"` // nil: none
+	RotationCount    int             `json:"rotationCount"`
+	DeactivatedAt    *time.Time      `json:"deactivatedAt"` // nil: none
+	RevokedAt        *time.Time      `json:"revokedAt"`     // nil: none
+	RevokedReason    string          `json:"revokedReason"` // empty: none
+	CreatedAt        time.Time       `json:"createdAt"`
+	CreatedBy        *AuditActor     `json:"createdBy"` // nil: none
+	UpdatedAt        time.Time       `json:"updatedAt"`
+	UpdatedBy        *AuditActor     `json:"updatedBy"`      // nil: none
+	LastChangeAt     *time.Time      `json:"lastChangeAt"`   // nil: none
 	LastChangeType   APIKeyEventType `json:"lastChangeType"` // empty: none
 }
 
-// APIKeyActivity is an API key activity. It is shape ApiKeyActivityResource, in the answer of keys.listActivity, the answer of keys.listWorkspaceActivity and 1 more.
+// APIKeyActivity is shape ApiKeyActivityResource, in the answer of keys.listActivity, the answer of keys.listWorkspaceActivity and 1 more.
 type APIKeyActivity struct {
-	ID        string          `json:"id"`    // the API's id of it
-	KeyID     string          `json:"keyId"` // id of the key
+	ID        string          `json:"id"`
+	KeyID     string          `json:"keyId"`
 	KeyName   string          `json:"keyName"`
-	Type      APIKeyEventType `json:"type"`      // its type
-	CreatedAt time.Time       `json:"createdAt"` // when created; UTC
-	Actor     *AuditActor     `json:"actor"`     // nil: none
-	Detail    map[string]Open `json:"detail"`    // more about it
+	Type      APIKeyEventType `json:"type"`
+	CreatedAt time.Time       `json:"createdAt"`
+	Actor     *AuditActor     `json:"actor"` // nil: none
+	Detail    map[string]Open `json:"detail"`
 }
 
 // APIKeyCreate is the body of keys.create, shape ApiKeyCreate.
 type APIKeyCreate struct {
-	Name             string       `json:"name"`                      // its name; required
-	Scopes           []APIScope   `json:"scopes,omitzero"`           // what it may do; nil: left out
-	RoleID           Opt[string]  `json:"roleId,omitzero"`           // id of the role
+	Name             string       `json:"name"`            // required
+	Scopes           []APIScope   `json:"scopes,omitzero"` // nil: left out
+	RoleID           Opt[string]  `json:"roleId,omitzero"`
 	AddressAllowlist []string     `json:"addressAllowlist,omitzero"` // nil: left out
 	DomainAllowlist  []string     `json:"domainAllowlist,omitzero"`  // nil: left out
-	ExpiresInMinutes Opt[Minutes] `json:"expiresInMinutes,omitzero"` // how long it is valid
+	ExpiresInMinutes Opt[Minutes] `json:"expiresInMinutes,omitzero"`
 }
 
-// APIKeyEventType is an API key event type. Unknown values are kept.
+// APIKeyEventType is shape ApiKeyEventType, in APIKeyActivity, APIKey and 2 more. Unknown values are kept.
 type APIKeyEventType string
 
 // The known values of APIKeyEventType.
@@ -71,40 +71,40 @@ const (
 
 // APIKeyPatch is the body of keys.update, shape ApiKeyPatch. What is left zero stays as it is.
 type APIKeyPatch struct {
-	Name             Opt[string]     `json:"name,omitzero"`   // its name
-	Scopes           Opt[[]APIScope] `json:"scopes,omitzero"` // what it may do
+	Name             Opt[string]     `json:"name,omitzero"`
+	Scopes           Opt[[]APIScope] `json:"scopes,omitzero"`
 	AddressAllowlist Opt[[]string]   `json:"addressAllowlist,omitzero"`
 	DomainAllowlist  Opt[[]string]   `json:"domainAllowlist,omitzero"`
-	Enabled          Opt[bool]       `json:"enabled,omitzero"` // whether it is on
+	Enabled          Opt[bool]       `json:"enabled,omitzero"`
 }
 
-// APIKeyRequest is an API key request. It is shape ApiKeyRequestResource, in the answer of keys.listRequests, the answer of keys.listWorkspaceRequests and 1 more.
+// APIKeyRequest is shape ApiKeyRequestResource, in the answer of keys.listRequests, the answer of keys.listWorkspaceRequests and 1 more.
 type APIKeyRequest struct {
-	ID         string       `json:"id"`    // the API's id of it
-	KeyID      string       `json:"keyId"` // id of the key
+	ID         string       `json:"id"`
+	KeyID      string       `json:"keyId"`
 	KeyName    string       `json:"keyName"`
-	RequestID  string       `json:"requestId"` // id of the request; empty: none
+	RequestID  string       `json:"requestId"` // empty: none
 	Method     string       `json:"method"`
 	Path       string       `json:"path"`
-	Status     int          `json:"status"`     // where it stands
-	ErrorCode  string       `json:"errorCode"`  // empty: none
-	DurationMS Milliseconds `json:"durationMs"` // how long it took
-	IP         string       `json:"ip"`         // the IP address; empty: none
-	UserAgent  string       `json:"userAgent"`  // the program that asked; empty: none
-	CreatedAt  time.Time    `json:"createdAt"`  // when created; UTC
+	Status     int          `json:"status"`
+	ErrorCode  string       `json:"errorCode"` // empty: none
+	DurationMS Milliseconds `json:"durationMs"`
+	IP         string       `json:"ip"`        // empty: none
+	UserAgent  string       `json:"userAgent"` // empty: none
+	CreatedAt  time.Time    `json:"createdAt"`
 }
 
 // APIKeyRevoke is the body of keys.revoke, shape ApiKeyRevoke.
 type APIKeyRevoke struct {
-	Reason string `json:"reason,omitempty"` // why; empty: left out
+	Reason string `json:"reason,omitempty"` // empty: left out
 }
 
 // APIKeyStats is the answer of keys.stats, shape ApiKeyStatsResource.
 type APIKeyStats struct {
-	Since    time.Time                 `json:"since"`  // when the counted time begins; UTC
-	Until    time.Time                 `json:"until"`  // when the counted time ends; UTC
-	Grain    TrackingGrain             `json:"grain"`  // how long one bucket is
-	KeyIDs   []string                  `json:"keyIds"` // ids of the keys
+	Since    time.Time                 `json:"since"`
+	Until    time.Time                 `json:"until"`
+	Grain    TrackingGrain             `json:"grain"` // length of a bucket
+	KeyIDs   []string                  `json:"keyIds"`
 	Sends    APIKeyStatsSends          `json:"sends"`
 	Rejected []APIKeyStatsRejectedItem `json:"rejected"`
 	Requests []APIKeyStatsRequestsItem `json:"requests"`
@@ -112,34 +112,34 @@ type APIKeyStats struct {
 	Codes    []APIKeyStatsCodesItem    `json:"codes"`
 }
 
-// APIKeyStatsCodesItem is an API key stats codes item. It is shape ApiKeyStatsResourceCodesItem, in APIKeyStats.
+// APIKeyStatsCodesItem is shape ApiKeyStatsResourceCodesItem, in APIKeyStats.
 type APIKeyStatsCodesItem struct {
-	Label string `json:"label"` // what it is called
-	Count int    `json:"count"` // how many
+	Label string `json:"label"`
+	Count int    `json:"count"`
 }
 
-// APIKeyStatsRejectedItem is an API key stats rejected item. It is shape ApiKeyStatsResourceRejectedItem, in APIKeyStats.
+// APIKeyStatsRejectedItem is shape ApiKeyStatsResourceRejectedItem, in APIKeyStats.
 type APIKeyStatsRejectedItem struct {
-	Bucket string `json:"bucket"` // when the bucket begins
-	Count  int    `json:"count"`  // how many
+	Bucket string `json:"bucket"` // when it begins
+	Count  int    `json:"count"`
 }
 
-// APIKeyStatsRequestsItem is an API key stats requests item. It is shape ApiKeyStatsResourceRequestsItem, in APIKeyStats.
+// APIKeyStatsRequestsItem is shape ApiKeyStatsResourceRequestsItem, in APIKeyStats.
 type APIKeyStatsRequestsItem struct {
-	Bucket string `json:"bucket"` // when the bucket begins
-	Count  int    `json:"count"`  // how many
+	Bucket string `json:"bucket"` // when it begins
+	Count  int    `json:"count"`
 	Failed int    `json:"failed"`
 }
 
-// APIKeyStatsRoutesItem is an API key stats routes item. It is shape ApiKeyStatsResourceRoutesItem, in APIKeyStats.
+// APIKeyStatsRoutesItem is shape ApiKeyStatsResourceRoutesItem, in APIKeyStats.
 type APIKeyStatsRoutesItem struct {
-	Label    string       `json:"label"` // what it is called
-	Count    int          `json:"count"` // how many
+	Label    string       `json:"label"`
+	Count    int          `json:"count"`
 	Failed   int          `json:"failed"`
-	MedianMS Milliseconds `json:"medianMs"` // how long half of them took at most
+	MedianMS Milliseconds `json:"medianMs"`
 }
 
-// APIKeyStatsSends is API key stats sends. It is shape ApiKeyStatsResourceSends, in APIKeyStats.
+// APIKeyStatsSends is shape ApiKeyStatsResourceSends, in APIKeyStats.
 type APIKeyStatsSends struct {
 	Days       []APIKeyStatsSendsDaysItem       `json:"days"`
 	Totals     APIKeyStatsSendsTotals           `json:"totals"`
@@ -149,9 +149,9 @@ type APIKeyStatsSends struct {
 	Suppressed []APIKeyStatsSendsSuppressedItem `json:"suppressed"`
 }
 
-// APIKeyStatsSendsDaysItem is an API key stats sends days item. It is shape ApiKeyStatsResourceSendsDaysItem, in APIKeyStatsSends.
+// APIKeyStatsSendsDaysItem is shape ApiKeyStatsResourceSendsDaysItem, in APIKeyStatsSends.
 type APIKeyStatsSendsDaysItem struct {
-	Day        string `json:"day"` // the day, as 2006-01-02
+	Day        string `json:"day"` // 2006-01-02
 	Sent       int    `json:"sent"`
 	Delivered  int    `json:"delivered"`
 	Failed     int    `json:"failed"`
@@ -159,31 +159,31 @@ type APIKeyStatsSendsDaysItem struct {
 	Complained int    `json:"complained"`
 }
 
-// APIKeyStatsSendsSendersItem is an API key stats sends senders item. It is shape ApiKeyStatsResourceSendsSendersItem, in APIKeyStatsSends.
+// APIKeyStatsSendsSendersItem is shape ApiKeyStatsResourceSendsSendersItem, in APIKeyStatsSends.
 type APIKeyStatsSendsSendersItem struct {
-	Label string `json:"label"` // what it is called
-	Count int    `json:"count"` // how many
+	Label string `json:"label"`
+	Count int    `json:"count"`
 }
 
-// APIKeyStatsSendsSourcesItem is an API key stats sends sources item. It is shape ApiKeyStatsResourceSendsSourcesItem, in APIKeyStatsSends.
+// APIKeyStatsSendsSourcesItem is shape ApiKeyStatsResourceSendsSourcesItem, in APIKeyStatsSends.
 type APIKeyStatsSendsSourcesItem struct {
-	Label string `json:"label"` // what it is called
-	Count int    `json:"count"` // how many
+	Label string `json:"label"`
+	Count int    `json:"count"`
 }
 
-// APIKeyStatsSendsStatusesItem is an API key stats sends statuses item. It is shape ApiKeyStatsResourceSendsStatusesItem, in APIKeyStatsSends.
+// APIKeyStatsSendsStatusesItem is shape ApiKeyStatsResourceSendsStatusesItem, in APIKeyStatsSends.
 type APIKeyStatsSendsStatusesItem struct {
-	Label string `json:"label"` // what it is called
-	Count int    `json:"count"` // how many
+	Label string `json:"label"`
+	Count int    `json:"count"`
 }
 
-// APIKeyStatsSendsSuppressedItem is an API key stats sends suppressed item. It is shape ApiKeyStatsResourceSendsSuppressedItem, in APIKeyStatsSends.
+// APIKeyStatsSendsSuppressedItem is shape ApiKeyStatsResourceSendsSuppressedItem, in APIKeyStatsSends.
 type APIKeyStatsSendsSuppressedItem struct {
-	Label string `json:"label"` // what it is called
-	Count int    `json:"count"` // how many
+	Label string `json:"label"`
+	Count int    `json:"count"`
 }
 
-// APIKeyStatsSendsTotals is API key stats sends totals. It is shape ApiKeyStatsResourceSendsTotals, in APIKeyStatsSends.
+// APIKeyStatsSendsTotals is shape ApiKeyStatsResourceSendsTotals, in APIKeyStatsSends.
 type APIKeyStatsSendsTotals struct {
 	Sends      int `json:"sends"`
 	TestSends  int `json:"testSends"`
@@ -196,7 +196,7 @@ type APIKeyStatsSendsTotals struct {
 	Pending    int `json:"pending"`
 }
 
-// APIKeyStatus is an API key status. Unknown values are kept.
+// APIKeyStatus is shape ApiKeyStatus, in APIKey, CreatedAPIKey and 1 more. Unknown values are kept.
 type APIKeyStatus string
 
 // The known values of APIKeyStatus.
@@ -207,7 +207,7 @@ const (
 	APIKeyStatusInactive APIKeyStatus = "inactive"
 )
 
-// APIScope is an API scope. Unknown values are kept.
+// APIScope is shape ApiScope, in APIKeyCreate, APIKeyPatch and 9 more. Unknown values are kept.
 type APIScope string
 
 // The known values of APIScope.
@@ -258,38 +258,38 @@ const (
 
 // AcceptedInvitation is the answer of account.acceptInvitation, shape AcceptedInvitationResource.
 type AcceptedInvitation struct {
-	ID               string `json:"id"`          // the API's id of it
-	Accepted         bool   `json:"accepted"`    // whether it is accepted
-	WorkspaceID      string `json:"workspaceId"` // id of the workspace
+	ID               string `json:"id"`
+	Accepted         bool   `json:"accepted"`
+	WorkspaceID      string `json:"workspaceId"`
 	WorkspaceName    string `json:"workspaceName"`
 	AddressesGranted int    `json:"addressesGranted"`
 	DomainsGranted   int    `json:"domainsGranted"`
-	Activated        bool   `json:"activated"` // whether it is activated
+	Activated        bool   `json:"activated"`
 }
 
-// AccountPhoto is an account photo. It is shape AccountPhotoResource, in the answer of account.removePhoto and the answer of account.setPhoto.
+// AccountPhoto is shape AccountPhotoResource, in the answer of account.removePhoto and the answer of account.setPhoto.
 type AccountPhoto struct {
-	URL string `json:"url"` // the URL; empty: none
+	URL string `json:"url"` // empty: none
 }
 
-// ActiveWorkspace is an active workspace. It is shape ActiveWorkspaceResource, in the answer of workspaces.getActive and the answer of workspaces.setActive.
+// ActiveWorkspace is shape ActiveWorkspaceResource, in the answer of workspaces.getActive and the answer of workspaces.setActive.
 type ActiveWorkspace struct {
-	ID        string        `json:"id"`    // the API's id of it
-	Name      string        `json:"name"`  // its name; empty: none
+	ID        string        `json:"id"`
+	Name      string        `json:"name"`  // empty: none
 	Slug      string        `json:"slug"`  // empty: none
-	Email     string        `json:"email"` // the email address; empty: none
-	Kind      WorkspaceKind `json:"kind"`  // its kind
+	Email     string        `json:"email"` // empty: none
+	Kind      WorkspaceKind `json:"kind"`
 	IsOwner   bool          `json:"isOwner"`
-	CreatedAt time.Time     `json:"createdAt"` // when created; UTC
+	CreatedAt time.Time     `json:"createdAt"`
 }
 
 // AddOn is the answer of billing.cancelAddOn, shape AddOnResource.
 type AddOn struct {
 	AddOn       AddOnID           `json:"addOn"`
-	Available   bool              `json:"available"` // whether it is available
-	Status      SendingPoolStatus `json:"status"`    // where it stands; empty: none
+	Available   bool              `json:"available"`
+	Status      SendingPoolStatus `json:"status"` // empty: none
 	PriceCents  int               `json:"priceCents"`
-	EndsAt      *time.Time        `json:"endsAt"` // when it ends; UTC; nil: none
+	EndsAt      *time.Time        `json:"endsAt"` // nil: none
 	Eligibility AddOnEligibility  `json:"eligibility"`
 	IPs         []DedicatedIP     `json:"ips"`
 }
@@ -297,7 +297,7 @@ type AddOn struct {
 // AddOnCheckout is the answer of billing.startAddOnCheckout, shape AddOnCheckoutResource.
 type AddOnCheckout struct {
 	AddOn AddOnID `json:"addOn"`
-	URL   string  `json:"url"` // the URL
+	URL   string  `json:"url"`
 }
 
 // AddOnCheckoutCreate is the body of billing.startAddOnCheckout, shape AddOnCheckoutCreate.
@@ -307,16 +307,16 @@ type AddOnCheckoutCreate struct {
 	AddOn  AddOnID      `json:"addOn"`            // required
 }
 
-// AddOnEligibility is an add on eligibility. It is shape AddOnEligibility, in AddOn.
+// AddOnEligibility is shape AddOnEligibility, in AddOn.
 type AddOnEligibility struct {
-	Eligible            bool                        `json:"eligible"` // whether it is eligible
+	Eligible            bool                        `json:"eligible"`
 	Plan                string                      `json:"plan"`
 	MonthlySends        int                         `json:"monthlySends"`
 	MinimumMonthlySends int                         `json:"minimumMonthlySends"`
-	Reason              DedicatedIPIneligibleReason `json:"reason"` // why; empty: none
+	Reason              DedicatedIPIneligibleReason `json:"reason"` // empty: none
 }
 
-// AddOnID is an add on ID. Unknown values are kept.
+// AddOnID is shape AddOnId, in AddOnCheckoutCreate, AddOnCheckout and 1 more. Unknown values are kept.
 type AddOnID string
 
 // The known values of AddOnID.
@@ -326,48 +326,48 @@ const (
 
 // AddressCheck is the answer of tools.checkAddress, shape AddressCheckResource.
 type AddressCheck struct {
-	Email      string               `json:"email"`      // the email address
+	Email      string               `json:"email"`
 	Normalized string               `json:"normalized"` // empty: none
 	Result     AddressCheckResult   `json:"result"`
 	Reasons    []AddressCheckReason `json:"reasons"`
 	Suggestion string               `json:"suggestion"` // empty: none
 	Checks     AddressCheckFindings `json:"checks"`
 	Workspace  *AddressCheckHistory `json:"workspace"` // nil: none
-	CheckedAt  time.Time            `json:"checkedAt"` // when checked; UTC
+	CheckedAt  time.Time            `json:"checkedAt"`
 }
 
-// AddressCheckFindings is address check findings. It is shape AddressCheckFindings, in AddressCheck.
+// AddressCheckFindings is shape AddressCheckFindings, in AddressCheck.
 type AddressCheckFindings struct {
-	Syntax       bool                 `json:"syntax"` // whether it is syntax
+	Syntax       bool                 `json:"syntax"`
 	MX           AddressCheckMX       `json:"mx"`
 	NullMX       bool                 `json:"nullMx"`
-	Disposable   bool                 `json:"disposable"` // whether it is disposable
-	Role         bool                 `json:"role"`       // whether it is role
+	Disposable   bool                 `json:"disposable"`
+	Role         bool                 `json:"role"`
 	FreeProvider bool                 `json:"freeProvider"`
 	Mailbox      *AddressCheckMailbox `json:"mailbox"` // nil: none
 }
 
-// AddressCheckHistory is an address check history. It is shape AddressCheckHistory, in AddressCheck.
+// AddressCheckHistory is shape AddressCheckHistory, in AddressCheck.
 type AddressCheckHistory struct {
-	Suppressed      bool       `json:"suppressed"`      // whether it is suppressed
-	LastBouncedAt   *time.Time `json:"lastBouncedAt"`   // when last bounced; UTC; nil: none
-	LastDeliveredAt *time.Time `json:"lastDeliveredAt"` // when last delivered; UTC; nil: none
+	Suppressed      bool       `json:"suppressed"`
+	LastBouncedAt   *time.Time `json:"lastBouncedAt"`   // nil: none
+	LastDeliveredAt *time.Time `json:"lastDeliveredAt"` // nil: none
 }
 
-// AddressCheckMX is an address check MX. It is shape AddressCheckMx, in AddressCheckFindings.
+// AddressCheckMX is shape AddressCheckMx, in AddressCheckFindings.
 type AddressCheckMX struct {
-	Status AddressMXStatus `json:"status"` // where it stands
+	Status AddressMXStatus `json:"status"`
 	Hosts  []string        `json:"hosts"`
 }
 
-// AddressCheckMailbox is an address check mailbox. It is shape AddressCheckMailbox, in AddressCheckFindings.
+// AddressCheckMailbox is shape AddressCheckMailbox, in AddressCheckFindings.
 type AddressCheckMailbox struct {
 	Exists      AddressConfidence `json:"exists"`
 	Valid       AddressConfidence `json:"valid"`
 	RandomInput AddressConfidence `json:"randomInput"`
 }
 
-// AddressCheckReason is an address check reason. Unknown values are kept.
+// AddressCheckReason is shape AddressCheckReason, in AddressCheck. Unknown values are kept.
 type AddressCheckReason string
 
 // The known values of AddressCheckReason.
@@ -388,7 +388,7 @@ const (
 	AddressCheckReasonRandomInput      AddressCheckReason = "random_input"
 )
 
-// AddressCheckResult is an address check result. Unknown values are kept.
+// AddressCheckResult is shape AddressCheckResult, in AddressCheck. Unknown values are kept.
 type AddressCheckResult string
 
 // The known values of AddressCheckResult.
@@ -399,7 +399,7 @@ const (
 	AddressCheckResultRisky   AddressCheckResult = "risky"
 )
 
-// AddressConfidence is an address confidence. Unknown values are kept.
+// AddressConfidence is shape AddressConfidence, in AddressCheckMailbox. Unknown values are kept.
 type AddressConfidence string
 
 // The known values of AddressConfidence.
@@ -409,40 +409,40 @@ const (
 	AddressConfidenceHigh   AddressConfidence = "high"
 )
 
-// AddressForward is an address forward. It is shape AddressForwardResource, in AddressForwardList and AddressForwardsAdded.
+// AddressForward is shape AddressForwardResource, in AddressForwardList and AddressForwardsAdded.
 type AddressForward struct {
-	ID          string               `json:"id"`          // the API's id of it
-	AddressID   string               `json:"addressId"`   // id of the address
-	Email       string               `json:"email"`       // the email address
-	Enabled     bool                 `json:"enabled"`     // whether it is on
-	Status      AddressForwardStatus `json:"status"`      // where it stands
-	ConfirmedAt *time.Time           `json:"confirmedAt"` // when confirmed; UTC; nil: none
-	AskedAt     *time.Time           `json:"askedAt"`     // when asked; UTC; nil: none
-	LastRelayAt *time.Time           `json:"lastRelayAt"` // when last relay; UTC; nil: none
-	LastError   string               `json:"lastError"`   // what went wrong last; empty: none
+	ID          string               `json:"id"`
+	AddressID   string               `json:"addressId"`
+	Email       string               `json:"email"`
+	Enabled     bool                 `json:"enabled"`
+	Status      AddressForwardStatus `json:"status"`
+	ConfirmedAt *time.Time           `json:"confirmedAt"` // nil: none
+	AskedAt     *time.Time           `json:"askedAt"`     // nil: none
+	LastRelayAt *time.Time           `json:"lastRelayAt"` // nil: none
+	LastError   string               `json:"lastError"`   // empty: none
 	Failures    int                  `json:"failures"`
-	CreatedAt   time.Time            `json:"createdAt"` // when created; UTC
+	CreatedAt   time.Time            `json:"createdAt"`
 }
 
 // AddressForwardChange is the answer of domains.updateAddressForward, shape AddressForwardChangeResource.
 type AddressForwardChange struct {
-	ID          string                   `json:"id"`        // the API's id of it
-	AddressID   string                   `json:"addressId"` // id of the address
-	Email       string                   `json:"email"`     // the email address
-	Enabled     bool                     `json:"enabled"`   // whether it is on
-	Status      AddressForwardStatus     `json:"status"`    // where it stands
+	ID          string                   `json:"id"`
+	AddressID   string                   `json:"addressId"`
+	Email       string                   `json:"email"`
+	Enabled     bool                     `json:"enabled"`
+	Status      AddressForwardStatus     `json:"status"`
 	Destination DomainAddressDestination `json:"destination"`
 }
 
 // AddressForwardConsent is the answer of domains.resendAddressForwardConsent, shape AddressForwardConsentResource.
 type AddressForwardConsent struct {
-	ID        string                      `json:"id"`        // the API's id of it
-	AddressID string                      `json:"addressId"` // id of the address
-	Email     string                      `json:"email"`     // the email address
-	Status    AddressForwardConsentStatus `json:"status"`    // where it stands
+	ID        string                      `json:"id"`
+	AddressID string                      `json:"addressId"`
+	Email     string                      `json:"email"`
+	Status    AddressForwardConsentStatus `json:"status"`
 }
 
-// AddressForwardConsentStatus is an address forward consent status. Unknown values are kept.
+// AddressForwardConsentStatus is shape AddressForwardConsentStatus, in AddressForwardConsent. Unknown values are kept.
 type AddressForwardConsentStatus string
 
 // The known values of AddressForwardConsentStatus.
@@ -456,24 +456,24 @@ const (
 
 // AddressForwardList is the answer of domains.listAddressForwards, shape AddressForwardListResource.
 type AddressForwardList struct {
-	Address     string                   `json:"address"` // the address
+	Address     string                   `json:"address"`
 	Destination DomainAddressDestination `json:"destination"`
 	Max         float64                  `json:"max"`
-	Items       []AddressForward         `json:"data"` // the items
+	Items       []AddressForward         `json:"data"`
 }
 
 // AddressForwardPatch is the body of domains.updateAddressForward, shape AddressForwardPatch. What is left zero stays as it is.
 type AddressForwardPatch struct {
-	Enabled bool `json:"enabled"` // whether it is on; required
+	Enabled bool `json:"enabled"` // required
 }
 
-// AddressForwardSkip is an address forward skip. It is shape AddressForwardSkip, in AddressForwardsAdded.
+// AddressForwardSkip is shape AddressForwardSkip, in AddressForwardsAdded.
 type AddressForwardSkip struct {
-	Email  string `json:"email"`  // the email address
-	Reason string `json:"reason"` // why
+	Email  string `json:"email"`
+	Reason string `json:"reason"`
 }
 
-// AddressForwardStatus is an address forward status. Unknown values are kept.
+// AddressForwardStatus is shape AddressForwardStatus, in AddressForwardChange and AddressForward. Unknown values are kept.
 type AddressForwardStatus string
 
 // The known values of AddressForwardStatus.
@@ -502,31 +502,31 @@ type AddressForwardsAdded struct {
 	Skipped []AddressForwardSkip `json:"skipped"`
 }
 
-// AddressLogin is an address login. It is shape AddressLoginResource, in the answer of domains.getAddressLogin and the answer of domains.setAddressLogin.
+// AddressLogin is shape AddressLoginResource, in the answer of domains.getAddressLogin and the answer of domains.setAddressLogin.
 type AddressLogin struct {
-	AddressID string            `json:"addressId"`         // id of the address
-	Address   string            `json:"address"`           // the address
+	AddressID string            `json:"addressId"`
+	Address   string            `json:"address"`
 	Login     *AddressLoginInfo `json:"login"`             // nil: none
-	Created   *bool             `json:"created,omitempty"` // whether it is created; nil: none
+	Created   *bool             `json:"created,omitempty"` // nil: none
 }
 
-// AddressLoginInfo is address login info. It is shape AddressLogin, in AddressLogin.
+// AddressLoginInfo is shape AddressLogin, in AddressLogin.
 type AddressLoginInfo struct {
-	UserID         string     `json:"userId"`         // id of the user
-	Name           string     `json:"name"`           // its name
-	CreatedAt      time.Time  `json:"createdAt"`      // when created; UTC
-	CreatedBy      string     `json:"createdBy"`      // who created it; empty: none
-	PasswordSetAt  time.Time  `json:"passwordSetAt"`  // when password set; UTC
-	PasswordSetBy  string     `json:"passwordSetBy"`  // who password set it; empty: none
-	LastSignedInAt *time.Time `json:"lastSignedInAt"` // when last signed in; UTC; nil: none
+	UserID         string     `json:"userId"`
+	Name           string     `json:"name"`
+	CreatedAt      time.Time  `json:"createdAt"`
+	CreatedBy      string     `json:"createdBy"` // empty: none
+	PasswordSetAt  time.Time  `json:"passwordSetAt"`
+	PasswordSetBy  string     `json:"passwordSetBy"`  // empty: none
+	LastSignedInAt *time.Time `json:"lastSignedInAt"` // nil: none
 }
 
 // AddressLoginSet is the body of domains.setAddressLogin, shape AddressLoginSet. What is left zero stays as it is.
 type AddressLoginSet struct {
-	Password string `json:"password"` // the password; required
+	Password string `json:"password"` // required
 }
 
-// AddressMXStatus is an address MX status. Unknown values are kept.
+// AddressMXStatus is shape AddressMxStatus, in AddressCheckMX. Unknown values are kept.
 type AddressMXStatus string
 
 // The known values of AddressMXStatus.
@@ -539,19 +539,19 @@ const (
 	AddressMXStatusImplicit       AddressMXStatus = "implicit"
 )
 
-// AddressMember is an address member. It is shape AddressMemberResource, in AddressMemberList.
+// AddressMember is shape AddressMemberResource, in AddressMemberList.
 type AddressMember struct {
-	UserID    string           `json:"userId"` // id of the user
-	Email     string           `json:"email"`  // the email address
-	Name      string           `json:"name"`   // its name; empty: none
-	Image     string           `json:"image"`  // empty: none
+	UserID    string           `json:"userId"`
+	Email     string           `json:"email"`
+	Name      string           `json:"name"`  // empty: none
+	Image     string           `json:"image"` // empty: none
 	Access    MemberAccess     `json:"access"`
 	Via       AddressMemberVia `json:"via"`
 	ViaDomain string           `json:"viaDomain"` // empty: none
-	Removable bool             `json:"removable"` // whether it is removable
+	Removable bool             `json:"removable"`
 }
 
-// AddressMemberVia is an address member via. Unknown values are kept.
+// AddressMemberVia is shape AddressMemberVia, in AddressMember. Unknown values are kept.
 type AddressMemberVia string
 
 // The known values of AddressMemberVia.
@@ -564,8 +564,8 @@ const (
 
 // AddressesCheck is the body of tools.checkAddresses, shape AddressesCheck.
 type AddressesCheck struct {
-	Emails []string  `json:"emails"`        // required
-	Deep   Opt[bool] `json:"deep,omitzero"` // whether it is deep
+	Emails []string  `json:"emails"` // required
+	Deep   Opt[bool] `json:"deep,omitzero"`
 }
 
 // MarshalJSON writes the JSON form. A required list is never null.
@@ -575,48 +575,48 @@ func (v AddressesCheck) MarshalJSON() ([]byte, error) {
 	return marshalPlain(plain(v))
 }
 
-// AppHost is an app host. It is shape AppHostResource, in the answer of appHost.get, the answer of appHost.set and 1 more.
+// AppHost is shape AppHostResource, in the answer of appHost.get, the answer of appHost.set and 1 more.
 type AppHost struct {
-	ID                string                  `json:"id"`              // the API's id of it; empty: none
-	Host              string                  `json:"host"`            // the host name; empty: none
-	DomainID          string                  `json:"domainId"`        // id of the domain; empty: none
-	Domain            string                  `json:"domain"`          // the domain name; empty: none
-	Status            AppHostStatus           `json:"status"`          // where it stands
-	Active            bool                    `json:"active"`          // whether it is active
-	Paused            bool                    `json:"paused"`          // whether it is paused
+	ID                string                  `json:"id"`       // empty: none
+	Host              string                  `json:"host"`     // empty: none
+	DomainID          string                  `json:"domainId"` // empty: none
+	Domain            string                  `json:"domain"`   // empty: none
+	Status            AppHostStatus           `json:"status"`
+	Active            bool                    `json:"active"`
+	Paused            bool                    `json:"paused"`
 	Target            string                  `json:"target"`          // empty: none
 	Record            *AppHostRecord          `json:"record"`          // nil: none
 	OwnershipRecord   *AppHostOwnershipRecord `json:"ownershipRecord"` // nil: none
 	OwnershipVerified bool                    `json:"ownershipVerified"`
-	Error             string                  `json:"error"`      // what went wrong; empty: none
-	CheckedAt         *time.Time              `json:"checkedAt"`  // when checked; UTC; nil: none
-	VerifiedAt        *time.Time              `json:"verifiedAt"` // when verified; UTC; nil: none
-	Available         bool                    `json:"available"`  // whether it is available
+	Error             string                  `json:"error"`      // empty: none
+	CheckedAt         *time.Time              `json:"checkedAt"`  // nil: none
+	VerifiedAt        *time.Time              `json:"verifiedAt"` // nil: none
+	Available         bool                    `json:"available"`
 	PaidPlan          bool                    `json:"paidPlan"`
 	Domains           []string                `json:"domains"`
 	Suggested         string                  `json:"suggested"` // empty: none
 }
 
-// AppHostOwnershipRecord is an app host ownership record. It is shape AppHostResourceOwnershipRecord, in AppHost.
+// AppHostOwnershipRecord is shape AppHostResourceOwnershipRecord, in AppHost.
 type AppHostOwnershipRecord struct {
-	Type  string `json:"type"`  // its type
-	Name  string `json:"name"`  // its name
-	Value string `json:"value"` // the value
+	Type  string `json:"type"`
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
-// AppHostRecord is an app host record. It is shape AppHostResourceRecord, in AppHost.
+// AppHostRecord is shape AppHostResourceRecord, in AppHost.
 type AppHostRecord struct {
-	Type  string `json:"type"`  // its type
-	Name  string `json:"name"`  // its name
-	Value string `json:"value"` // the value
+	Type  string `json:"type"`
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // AppHostSet is the body of appHost.set, shape AppHostSet. What is left zero stays as it is.
 type AppHostSet struct {
-	Host string `json:"host"` // the host name; required
+	Host string `json:"host"` // required
 }
 
-// AppHostStatus is an app host status. Unknown values are kept.
+// AppHostStatus is shape AppHostStatus, in AppHost. Unknown values are kept.
 type AppHostStatus string
 
 // The known values of AppHostStatus.
@@ -629,23 +629,23 @@ const (
 
 // AppPassword is the answer of domains.updateAppPassword, shape AppPasswordResource.
 type AppPassword struct {
-	ID               string            `json:"id"`   // the API's id of it
-	Name             string            `json:"name"` // its name
+	ID               string            `json:"id"`
+	Name             string            `json:"name"`
 	Last4            string            `json:"last4"`
 	Origin           AppPasswordOrigin `json:"origin"`
 	Owner            AppPasswordOwner  `json:"owner"`
-	CreatedAt        time.Time         `json:"createdAt"`        // when created; UTC
-	LastUsedAt       *time.Time        `json:"lastUsedAt"`       // when last used; UTC; nil: none
+	CreatedAt        time.Time         `json:"createdAt"`
+	LastUsedAt       *time.Time        `json:"lastUsedAt"`       // nil: none
 	LastUsedProtocol MailAppProtocol   `json:"lastUsedProtocol"` // empty: none
 	LastUsedClient   string            `json:"lastUsedClient"`   // empty: none
 }
 
 // AppPasswordCreate is the body of domains.createAppPassword, shape AppPasswordCreate.
 type AppPasswordCreate struct {
-	Name string `json:"name"` // its name; required
+	Name string `json:"name"` // required
 }
 
-// AppPasswordOrigin is an app password origin. Unknown values are kept.
+// AppPasswordOrigin is shape AppPasswordOrigin, in AppPassword and CreatedAppPassword. Unknown values are kept.
 type AppPasswordOrigin string
 
 // The known values of AppPasswordOrigin.
@@ -655,19 +655,19 @@ const (
 	AppPasswordOriginAPI       AppPasswordOrigin = "api"
 )
 
-// AppPasswordOwner is an app password owner. It is shape AppPasswordOwner, in AppPassword and CreatedAppPassword.
+// AppPasswordOwner is shape AppPasswordOwner, in AppPassword and CreatedAppPassword.
 type AppPasswordOwner struct {
-	ID    string `json:"id"`    // the API's id of it
-	Name  string `json:"name"`  // its name
-	Email string `json:"email"` // the email address
+	ID    string `json:"id"`
+	Name  string `json:"name"`
+	Email string `json:"email"`
 }
 
 // AppPasswordPatch is the body of domains.updateAppPassword, shape AppPasswordPatch. What is left zero stays as it is.
 type AppPasswordPatch struct {
-	Name string `json:"name"` // its name; required
+	Name string `json:"name"` // required
 }
 
-// AttachmentDeliveryMode is an attachment delivery mode. Unknown values are kept.
+// AttachmentDeliveryMode is shape AttachmentDeliveryMode, in EmailSend and SettingsPatch. Unknown values are kept.
 type AttachmentDeliveryMode string
 
 // The known values of AttachmentDeliveryMode.
@@ -677,21 +677,21 @@ const (
 	AttachmentDeliveryModeLink AttachmentDeliveryMode = "link"
 )
 
-// Audience is an audience. It is shape AudienceResource, in the answer of audiences.create, the answer of audiences.get and 2 more.
+// Audience is shape AudienceResource, in the answer of audiences.create, the answer of audiences.get and 2 more.
 type Audience struct {
-	ID            string          `json:"id"`            // the API's id of it
-	Name          string          `json:"name"`          // its name
-	Description   string          `json:"description"`   // what it is for; empty: none
-	Builtin       AudienceBuiltin `json:"builtin"`       // empty: none
-	ContactCount  int             `json:"contactCount"`  // number of contacts
-	LastContactAt *time.Time      `json:"lastContactAt"` // when last contact; UTC; nil: none
-	CreatedAt     time.Time       `json:"createdAt"`     // when created; UTC
-	UpdatedAt     time.Time       `json:"updatedAt"`     // when updated; UTC
+	ID            string          `json:"id"`
+	Name          string          `json:"name"`
+	Description   string          `json:"description"` // empty: none
+	Builtin       AudienceBuiltin `json:"builtin"`     // empty: none
+	ContactCount  int             `json:"contactCount"`
+	LastContactAt *time.Time      `json:"lastContactAt"` // nil: none
+	CreatedAt     time.Time       `json:"createdAt"`
+	UpdatedAt     time.Time       `json:"updatedAt"`
 }
 
 // AudienceBatchAdd is the answer of audiences.addContacts, shape AudienceBatchAddResource.
 type AudienceBatchAdd struct {
-	AudienceID string   `json:"audienceId"` // id of the audience
+	AudienceID string   `json:"audienceId"`
 	Added      int      `json:"added"`
 	Unchanged  int      `json:"unchanged"`
 	Missing    []string `json:"missing"`
@@ -699,13 +699,13 @@ type AudienceBatchAdd struct {
 
 // AudienceBatchRemove is the answer of audiences.removeContacts, shape AudienceBatchRemoveResource.
 type AudienceBatchRemove struct {
-	AudienceID    string   `json:"audienceId"` // id of the audience
+	AudienceID    string   `json:"audienceId"`
 	Removed       int      `json:"removed"`
 	NotInAudience []string `json:"notInAudience"`
 	Missing       []string `json:"missing"`
 }
 
-// AudienceBuiltin is an audience builtin. Unknown values are kept.
+// AudienceBuiltin is shape AudienceBuiltin, in Audience, ContactAudience and 1 more. Unknown values are kept.
 type AudienceBuiltin string
 
 // The known values of AudienceBuiltin.
@@ -715,21 +715,21 @@ const (
 
 // AudienceContact is the answer of audiences.listContacts, shape AudienceContactResource.
 type AudienceContact struct {
-	Email          string        `json:"email"` // the email address
-	Name           string        `json:"name"`  // its name; empty: none
+	Email          string        `json:"email"`
+	Name           string        `json:"name"` // empty: none
 	Source         ContactSource `json:"source"`
-	Notes          string        `json:"notes"`          // empty: none
-	PhotoURL       string        `json:"photoUrl"`       // empty: none
-	LastSeenAt     *time.Time    `json:"lastSeenAt"`     // when last seen; UTC; nil: none
-	CreatedAt      time.Time     `json:"createdAt"`      // when created; UTC
-	UpdatedAt      time.Time     `json:"updatedAt"`      // when updated; UTC
-	AddedAt        time.Time     `json:"addedAt"`        // when added; UTC
-	UnsubscribedAt *time.Time    `json:"unsubscribedAt"` // when unsubscribed; UTC; nil: none
+	Notes          string        `json:"notes"`      // empty: none
+	PhotoURL       string        `json:"photoUrl"`   // empty: none
+	LastSeenAt     *time.Time    `json:"lastSeenAt"` // nil: none
+	CreatedAt      time.Time     `json:"createdAt"`
+	UpdatedAt      time.Time     `json:"updatedAt"`
+	AddedAt        time.Time     `json:"addedAt"`
+	UnsubscribedAt *time.Time    `json:"unsubscribedAt"` // nil: none
 }
 
 // AudienceContactAdd is the body of audiences.addContact, shape AudienceContactAdd.
 type AudienceContactAdd struct {
-	Email string `json:"email"` // the email address; required
+	Email string `json:"email"` // required
 }
 
 // AudienceContactsBatch is the body of audiences.addContacts and audiences.removeContacts, shape AudienceContactsBatch.
@@ -746,33 +746,33 @@ func (v AudienceContactsBatch) MarshalJSON() ([]byte, error) {
 
 // AudienceCreate is the body of audiences.create, shape AudienceCreate.
 type AudienceCreate struct {
-	Name        string      `json:"name"`                 // its name; required
-	Description Opt[string] `json:"description,omitzero"` // what it is for
+	Name        string      `json:"name"` // required
+	Description Opt[string] `json:"description,omitzero"`
 }
 
 // AudienceGrowth is the answer of audiences.growth, shape AudienceGrowthResource.
 type AudienceGrowth struct {
-	Since         time.Time              `json:"since"`         // when the counted time begins; UTC
-	Until         time.Time              `json:"until"`         // when the counted time ends; UTC
-	Grain         TrackingGrain          `json:"grain"`         // how long one bucket is
-	OffsetMinutes int                    `json:"offsetMinutes"` // the zone that days are counted in; minutes east of UTC
+	Since         time.Time              `json:"since"`
+	Until         time.Time              `json:"until"`
+	Grain         TrackingGrain          `json:"grain"`         // length of a bucket
+	OffsetMinutes int                    `json:"offsetMinutes"` // zone of the days, minutes east of UTC
 	Totals        AudienceGrowthTotals   `json:"totals"`
 	Series        []AudienceGrowthSeries `json:"series"`
 }
 
-// AudienceGrowthBucket is an audience growth bucket. It is shape AudienceGrowthBucket, in AudienceGrowthSeries.
+// AudienceGrowthBucket is shape AudienceGrowthBucket, in AudienceGrowthSeries.
 type AudienceGrowthBucket struct {
-	Bucket       string `json:"bucket"` // when the bucket begins
+	Bucket       string `json:"bucket"` // when it begins
 	Added        int    `json:"added"`
 	Unsubscribed int    `json:"unsubscribed"`
 }
 
-// AudienceGrowthSeries is audience growth series. It is shape AudienceGrowthSeries, in AudienceGrowth.
+// AudienceGrowthSeries is shape AudienceGrowthSeries, in AudienceGrowth.
 type AudienceGrowthSeries struct {
-	ID           string                 `json:"id"`      // the API's id of it
-	Name         string                 `json:"name"`    // its name
-	Builtin      bool                   `json:"builtin"` // whether it is builtin
-	Total        int                    `json:"total"`   // how many there are
+	ID           string                 `json:"id"`
+	Name         string                 `json:"name"`
+	Builtin      bool                   `json:"builtin"`
+	Total        int                    `json:"total"`
 	Subscribed   int                    `json:"subscribed"`
 	Before       int                    `json:"before"`
 	Added        int                    `json:"added"`
@@ -780,7 +780,7 @@ type AudienceGrowthSeries struct {
 	Buckets      []AudienceGrowthBucket `json:"buckets"`
 }
 
-// AudienceGrowthTotals is audience growth totals. It is shape AudienceGrowthTotals, in AudienceGrowth.
+// AudienceGrowthTotals is shape AudienceGrowthTotals, in AudienceGrowth.
 type AudienceGrowthTotals struct {
 	Contacts     int    `json:"contacts"`
 	Subscribed   int    `json:"subscribed"`
@@ -793,7 +793,7 @@ type AudienceGrowthTotals struct {
 
 // AudienceImport is the answer of audiences.importContacts, shape AudienceImportResource.
 type AudienceImport struct {
-	AudienceID string   `json:"audienceId"` // id of the audience
+	AudienceID string   `json:"audienceId"`
 	Created    int      `json:"created"`
 	Added      int      `json:"added"`
 	Skipped    int      `json:"skipped"`
@@ -812,20 +812,20 @@ func (v AudienceImportInput) MarshalJSON() ([]byte, error) {
 	return marshalPlain(plain(v))
 }
 
-// AudienceImportRow is an audience import row. It is shape AudienceImportRow, in AudienceImportInput.
+// AudienceImportRow is shape AudienceImportRow, in AudienceImportInput.
 type AudienceImportRow struct {
-	Email string      `json:"email"`         // the email address; required
-	Name  Opt[string] `json:"name,omitzero"` // its name
+	Email string      `json:"email"` // required
+	Name  Opt[string] `json:"name,omitzero"`
 }
 
 // AudienceMember is the answer of audiences.addContact, shape AudienceMemberResource.
 type AudienceMember struct {
-	AudienceID string    `json:"audienceId"` // id of the audience
-	AddedAt    time.Time `json:"addedAt"`    // when added; UTC
+	AudienceID string    `json:"audienceId"`
+	AddedAt    time.Time `json:"addedAt"`
 	Contact    Contact   `json:"contact"`
 }
 
-// AudienceMemberSort is an audience member sort. Unknown values are kept.
+// AudienceMemberSort is shape AudienceMemberSort. Unknown values are kept.
 type AudienceMemberSort string
 
 // The known values of AudienceMemberSort.
@@ -837,7 +837,7 @@ const (
 	AudienceMemberSortName            AudienceMemberSort = "name"
 )
 
-// AudienceMemberStatus is an audience member status. Unknown values are kept.
+// AudienceMemberStatus is shape AudienceMemberStatus. Unknown values are kept.
 type AudienceMemberStatus string
 
 // The known values of AudienceMemberStatus.
@@ -848,20 +848,20 @@ const (
 
 // AudiencePatch is the body of audiences.update, shape AudiencePatch. What is left zero stays as it is.
 type AudiencePatch struct {
-	Name        Opt[string] `json:"name,omitzero"`        // its name
-	Description Opt[string] `json:"description,omitzero"` // what it is for
+	Name        Opt[string] `json:"name,omitzero"`
+	Description Opt[string] `json:"description,omitzero"`
 }
 
-// AuditActor is an audit actor. It is shape AuditActorResource, in APIKeyActivity, APIKey and 3 more.
+// AuditActor is shape AuditActorResource, in APIKeyActivity, APIKey and 3 more.
 type AuditActor struct {
-	Kind     AuditActorKind `json:"kind"`     // its kind
-	ID       string         `json:"id"`       // the API's id of it
-	Name     string         `json:"name"`     // its name
+	Kind     AuditActorKind `json:"kind"`
+	ID       string         `json:"id"`
+	Name     string         `json:"name"`
 	Username string         `json:"username"` // empty: none
-	Label    string         `json:"label"`    // what it is called
+	Label    string         `json:"label"`
 }
 
-// AuditActorKind is an audit actor kind. Unknown values are kept.
+// AuditActorKind is shape AuditActorKind, in AuditActor. Unknown values are kept.
 type AuditActorKind string
 
 // The known values of AuditActorKind.
@@ -872,61 +872,60 @@ const (
 
 // Automation is the answer of automations.list, shape AutomationResource.
 type Automation struct {
-	ID                    string                `json:"id"`          // the API's id of it
-	Name                  string                `json:"name"`        // its name
-	Description           string                `json:"description"` // what it is for; empty: none
-	Status                AutomationStatus      `json:"status"`      // where it stands
+	ID                    string                `json:"id"`
+	Name                  string                `json:"name"`
+	Description           string                `json:"description"` // empty: none
+	Status                AutomationStatus      `json:"status"`
 	TriggerKind           AutomationTriggerKind `json:"triggerKind"` // empty: none
-	StepCount             int                   `json:"stepCount"`   // number of steps
-	EmailCount            int                   `json:"emailCount"`  // number of emails
+	StepCount             int                   `json:"stepCount"`
+	EmailCount            int                   `json:"emailCount"`
 	HasUnpublishedChanges bool                  `json:"hasUnpublishedChanges"`
 	PublishedVersion      *int                  `json:"publishedVersion"` // nil: none
 	PausedReason          AutomationPauseReason `json:"pausedReason"`     // empty: none
-	LastError             string                `json:"lastError"`        // what went wrong last; empty: none
+	LastError             string                `json:"lastError"`        // empty: none
 	Counts                AutomationCounts      `json:"counts"`
-	CreatedBy             string                `json:"createdBy"`   // who created it; empty: none
-	PublishedAt           *time.Time            `json:"publishedAt"` // when published; UTC; nil: none
-	PausedAt              *time.Time            `json:"pausedAt"`    // when paused; UTC; nil: none
-	ArchivedAt            *time.Time            `json:"archivedAt"`  // when archived; UTC; nil: none
-	CreatedAt             time.Time             `json:"createdAt"`   // when created; UTC
-	UpdatedAt             time.Time             `json:"updatedAt"`   // when updated; UTC
+	CreatedBy             string                `json:"createdBy"`   // empty: none
+	PublishedAt           *time.Time            `json:"publishedAt"` // nil: none
+	PausedAt              *time.Time            `json:"pausedAt"`    // nil: none
+	ArchivedAt            *time.Time            `json:"archivedAt"`  // nil: none
+	CreatedAt             time.Time             `json:"createdAt"`
+	UpdatedAt             time.Time             `json:"updatedAt"`
 }
 
-// AutomationAddStep is an automation add step. It is shape AutomationAddStep, in AutomationStep.
+// AutomationAddStep is shape AutomationAddStep, in AutomationStep.
 type AutomationAddStep struct {
-	Key        string  `json:"key"`            // its key
-	Name       string  `json:"name,omitempty"` // its name; empty: left out
+	Key        string  `json:"key"`
+	Name       string  `json:"name,omitempty"` // empty: left out
 	Next       *string `json:"next"`           // the key of the next step; nil: null
-	AudienceID string  `json:"audienceId"`     // id of the audience
+	AudienceID string  `json:"audienceId"`
 }
 
-// AutomationAudienceCondition is an automation audience condition. It is shape AutomationAudienceCondition, in AutomationCondition.
+// AutomationAudienceCondition is shape AutomationAudienceCondition, in AutomationCondition.
 type AutomationAudienceCondition struct {
-	AudienceID string `json:"audienceId"` // id of the audience
+	AudienceID string `json:"audienceId"`
 }
 
-// AutomationAudienceTrigger is an automation audience trigger. It is shape AutomationAudienceTrigger, in AutomationTrigger.
+// AutomationAudienceTrigger is shape AutomationAudienceTrigger, in AutomationTrigger.
 type AutomationAudienceTrigger struct {
-	AudienceID      string `json:"audienceId"` // id of the audience
+	AudienceID      string `json:"audienceId"`
 	IncludeImported bool   `json:"includeImported"`
 }
 
-// AutomationBranchStep is an automation branch step. It is shape AutomationBranchStep, in AutomationStep.
+// AutomationBranchStep is shape AutomationBranchStep, in AutomationStep.
 type AutomationBranchStep struct {
-	Key       string              `json:"key"`            // its key
-	Name      string              `json:"name,omitempty"` // its name; empty: left out
+	Key       string              `json:"key"`
+	Name      string              `json:"name,omitempty"` // empty: left out
 	Condition AutomationCondition `json:"condition"`
-	Yes       *string             `json:"yes"` // the step when it holds; nil: null
-	No        *string             `json:"no"`  // the step when it does not; nil: null
+	Yes       *string             `json:"yes"` // nil: null
+	No        *string             `json:"no"`  // nil: null
 }
 
-// AutomationClickedCondition is an automation clicked condition. It is shape AutomationClickedCondition, in AutomationCondition.
+// AutomationClickedCondition is shape AutomationClickedCondition, in AutomationCondition.
 type AutomationClickedCondition struct {
 	StepKey string `json:"stepKey"`
 }
 
-// AutomationCondition is an automation condition: one of the fields is set, which on the wire shows in "kind".
-// It is shape AutomationCondition, in AutomationBranchStep.
+// AutomationCondition is shape AutomationCondition, in AutomationBranchStep. One of its fields is set, which on the wire shows in "kind".
 type AutomationCondition struct {
 	Opened   *AutomationOpenedCondition   // "email_opened"
 	Clicked  *AutomationClickedCondition  // "email_clicked"
@@ -951,7 +950,7 @@ func (u *AutomationCondition) UnmarshalJSON(b []byte) error {
 	return unmarshalUnion("kind", b, &u.Other, u.variants())
 }
 
-// AutomationConditionKind is an automation condition kind. Unknown values are kept.
+// AutomationConditionKind is shape AutomationConditionKind. Unknown values are kept.
 type AutomationConditionKind string
 
 // The known values of AutomationConditionKind.
@@ -963,12 +962,12 @@ const (
 	AutomationConditionKindEmailOpened  AutomationConditionKind = "email_opened"
 )
 
-// AutomationContactValue is an automation contact value. It is shape AutomationContactValue, in AutomationValue.
+// AutomationContactValue is shape AutomationContactValue, in AutomationValue.
 type AutomationContactValue struct {
 	Field string `json:"field"`
 }
 
-// AutomationCounts is automation counts. It is shape AutomationCounts, in AutomationDetail and Automation.
+// AutomationCounts is shape AutomationCounts, in AutomationDetail and Automation.
 type AutomationCounts struct {
 	Active    int `json:"active"`
 	Completed int `json:"completed"`
@@ -977,14 +976,14 @@ type AutomationCounts struct {
 
 // AutomationCreate is the body of automations.create, shape AutomationCreate.
 type AutomationCreate struct {
-	Name        string                   `json:"name"`                 // its name; required
-	Description Opt[string]              `json:"description,omitzero"` // what it is for
+	Name        string                   `json:"name"` // required
+	Description Opt[string]              `json:"description,omitzero"`
 	Starter     string                   `json:"starter,omitempty"`    // empty: left out
 	Definition  *AutomationDefinition    `json:"definition,omitempty"` // nil: left out
 	Settings    *AutomationSettingsInput `json:"settings,omitempty"`   // nil: left out
 }
 
-// AutomationDateField is an automation date field. Unknown values are kept.
+// AutomationDateField is shape AutomationDateField, in AutomationDateTrigger. Unknown values are kept.
 type AutomationDateField string
 
 // The known values of AutomationDateField.
@@ -993,14 +992,14 @@ const (
 	AutomationDateFieldJoined   AutomationDateField = "joined"
 )
 
-// AutomationDateTrigger is an automation date trigger. It is shape AutomationDateTrigger, in AutomationTrigger.
+// AutomationDateTrigger is shape AutomationDateTrigger, in AutomationTrigger.
 type AutomationDateTrigger struct {
 	Field      AutomationDateField `json:"field"`
-	AudienceID string              `json:"audienceId"` // id of the audience
+	AudienceID string              `json:"audienceId"`
 	OffsetDays int                 `json:"offsetDays"`
 }
 
-// AutomationDefinition is an automation definition. It is shape AutomationDefinition, in AutomationCreate, AutomationDetail and 3 more.
+// AutomationDefinition is shape AutomationDefinition, in AutomationCreate, AutomationDetail and 3 more.
 type AutomationDefinition struct {
 	Trigger *AutomationTrigger `json:"trigger"` // nil: null
 	Entry   *string            `json:"entry"`   // nil: null
@@ -1014,39 +1013,39 @@ func (v AutomationDefinition) MarshalJSON() ([]byte, error) {
 	return marshalPlain(plain(v))
 }
 
-// AutomationDetail is an automation detail. It is shape AutomationDetailResource, in the answer of automations.archive, the answer of automations.create and 7 more.
+// AutomationDetail is shape AutomationDetailResource, in the answer of automations.archive, the answer of automations.create and 7 more.
 type AutomationDetail struct {
-	ID                    string                `json:"id"`          // the API's id of it
-	Name                  string                `json:"name"`        // its name
-	Description           string                `json:"description"` // what it is for; empty: none
-	Status                AutomationStatus      `json:"status"`      // where it stands
+	ID                    string                `json:"id"`
+	Name                  string                `json:"name"`
+	Description           string                `json:"description"` // empty: none
+	Status                AutomationStatus      `json:"status"`
 	TriggerKind           AutomationTriggerKind `json:"triggerKind"` // empty: none
-	StepCount             int                   `json:"stepCount"`   // number of steps
-	EmailCount            int                   `json:"emailCount"`  // number of emails
+	StepCount             int                   `json:"stepCount"`
+	EmailCount            int                   `json:"emailCount"`
 	HasUnpublishedChanges bool                  `json:"hasUnpublishedChanges"`
 	PublishedVersion      *int                  `json:"publishedVersion"` // nil: none
 	PausedReason          AutomationPauseReason `json:"pausedReason"`     // empty: none
-	LastError             string                `json:"lastError"`        // what went wrong last; empty: none
+	LastError             string                `json:"lastError"`        // empty: none
 	Counts                AutomationCounts      `json:"counts"`
-	CreatedBy             string                `json:"createdBy"`   // who created it; empty: none
-	PublishedAt           *time.Time            `json:"publishedAt"` // when published; UTC; nil: none
-	PausedAt              *time.Time            `json:"pausedAt"`    // when paused; UTC; nil: none
-	ArchivedAt            *time.Time            `json:"archivedAt"`  // when archived; UTC; nil: none
-	CreatedAt             time.Time             `json:"createdAt"`   // when created; UTC
-	UpdatedAt             time.Time             `json:"updatedAt"`   // when updated; UTC
+	CreatedBy             string                `json:"createdBy"`   // empty: none
+	PublishedAt           *time.Time            `json:"publishedAt"` // nil: none
+	PausedAt              *time.Time            `json:"pausedAt"`    // nil: none
+	ArchivedAt            *time.Time            `json:"archivedAt"`  // nil: none
+	CreatedAt             time.Time             `json:"createdAt"`
+	UpdatedAt             time.Time             `json:"updatedAt"`
 	Definition            AutomationDefinition  `json:"definition"`
 	Published             *AutomationDefinition `json:"published"` // nil: none
 	Settings              AutomationSettings    `json:"settings"`
 	Problems              []AutomationProblem   `json:"problems"`
 }
 
-// AutomationDuration is an automation duration. It is shape AutomationDuration, in AutomationEventWait.
+// AutomationDuration is shape AutomationDuration, in AutomationEventWait.
 type AutomationDuration struct {
-	Amount int                    `json:"amount"` // how many units
-	Unit   AutomationDurationUnit `json:"unit"`   // the unit of amount
+	Amount int                    `json:"amount"` // in units of Unit
+	Unit   AutomationDurationUnit `json:"unit"`
 }
 
-// AutomationDurationUnit is an automation duration unit. Unknown values are kept.
+// AutomationDurationUnit is shape AutomationDurationUnit, in AutomationDurationWait and AutomationDuration. Unknown values are kept.
 type AutomationDurationUnit string
 
 // The known values of AutomationDurationUnit.
@@ -1057,68 +1056,68 @@ const (
 	AutomationDurationUnitWeeks   AutomationDurationUnit = "weeks"
 )
 
-// AutomationDurationWait is an automation duration wait. It is shape AutomationDurationWait, in AutomationWait.
+// AutomationDurationWait is shape AutomationDurationWait, in AutomationWait.
 type AutomationDurationWait struct {
-	Amount int                    `json:"amount"` // how many units
-	Unit   AutomationDurationUnit `json:"unit"`   // the unit of amount
+	Amount int                    `json:"amount"` // in units of Unit
+	Unit   AutomationDurationUnit `json:"unit"`
 }
 
 // AutomationEnroll is the body of automations.enroll, shape AutomationEnroll.
 type AutomationEnroll struct {
-	Email     string         `json:"email,omitempty"`     // the email address; empty: left out
-	ContactID string         `json:"contactId,omitempty"` // id of the contact; empty: left out
-	Data      map[string]any `json:"data,omitzero"`       // the items; nil: left out
+	Email     string         `json:"email,omitempty"`     // empty: left out
+	ContactID string         `json:"contactId,omitempty"` // empty: left out
+	Data      map[string]any `json:"data,omitzero"`       // nil: left out
 }
 
-// AutomationEnrollment is an automation enrollment. It is shape AutomationEnrollmentResource, in the answer of automations.enroll, the answer of automations.exitEnrollment and 1 more.
+// AutomationEnrollment is shape AutomationEnrollmentResource, in the answer of automations.enroll, the answer of automations.exitEnrollment and 1 more.
 type AutomationEnrollment struct {
-	ID              string                      `json:"id"`           // the API's id of it
-	AutomationID    string                      `json:"automationId"` // id of the automation
-	Version         *int                        `json:"version"`      // the number of the version; nil: none
+	ID              string                      `json:"id"`
+	AutomationID    string                      `json:"automationId"`
+	Version         *int                        `json:"version"` // nil: none
 	Contact         AutomationEnrollmentContact `json:"contact"`
-	Status          AutomationEnrollmentStatus  `json:"status"` // where it stands
+	Status          AutomationEnrollmentStatus  `json:"status"`
 	Source          AutomationEnrollmentSource  `json:"source"`
-	StepKey         string                      `json:"stepKey"`         // empty: none
-	Waiting         bool                        `json:"waiting"`         // whether it is waiting
+	StepKey         string                      `json:"stepKey"` // empty: none
+	Waiting         bool                        `json:"waiting"`
 	WaitingForEvent string                      `json:"waitingForEvent"` // empty: none
 	HeldFor         AutomationHoldReason        `json:"heldFor"`         // empty: none
-	NextRunAt       *time.Time                  `json:"nextRunAt"`       // when next run; UTC; nil: none
+	NextRunAt       *time.Time                  `json:"nextRunAt"`       // nil: none
 	ExitReason      AutomationExitReason        `json:"exitReason"`      // empty: none
-	LastError       string                      `json:"lastError"`       // what went wrong last; empty: none
-	StartedAt       time.Time                   `json:"startedAt"`       // when started; UTC
-	FinishedAt      *time.Time                  `json:"finishedAt"`      // when finished; UTC; nil: none
-	UpdatedAt       time.Time                   `json:"updatedAt"`       // when updated; UTC
+	LastError       string                      `json:"lastError"`       // empty: none
+	StartedAt       time.Time                   `json:"startedAt"`
+	FinishedAt      *time.Time                  `json:"finishedAt"` // nil: none
+	UpdatedAt       time.Time                   `json:"updatedAt"`
 }
 
-// AutomationEnrollmentContact is an automation enrollment contact. It is shape AutomationEnrollmentContact, in AutomationEnrollmentDetail and AutomationEnrollment.
+// AutomationEnrollmentContact is shape AutomationEnrollmentContact, in AutomationEnrollmentDetail and AutomationEnrollment.
 type AutomationEnrollmentContact struct {
-	ID    string `json:"id"`    // the API's id of it
-	Email string `json:"email"` // the email address
-	Name  string `json:"name"`  // its name; empty: none
+	ID    string `json:"id"`
+	Email string `json:"email"`
+	Name  string `json:"name"` // empty: none
 }
 
 // AutomationEnrollmentDetail is the answer of automations.getEnrollment, shape AutomationEnrollmentDetailResource.
 type AutomationEnrollmentDetail struct {
-	ID              string                      `json:"id"`           // the API's id of it
-	AutomationID    string                      `json:"automationId"` // id of the automation
-	Version         *int                        `json:"version"`      // the number of the version; nil: none
+	ID              string                      `json:"id"`
+	AutomationID    string                      `json:"automationId"`
+	Version         *int                        `json:"version"` // nil: none
 	Contact         AutomationEnrollmentContact `json:"contact"`
-	Status          AutomationEnrollmentStatus  `json:"status"` // where it stands
+	Status          AutomationEnrollmentStatus  `json:"status"`
 	Source          AutomationEnrollmentSource  `json:"source"`
-	StepKey         string                      `json:"stepKey"`         // empty: none
-	Waiting         bool                        `json:"waiting"`         // whether it is waiting
+	StepKey         string                      `json:"stepKey"` // empty: none
+	Waiting         bool                        `json:"waiting"`
 	WaitingForEvent string                      `json:"waitingForEvent"` // empty: none
 	HeldFor         AutomationHoldReason        `json:"heldFor"`         // empty: none
-	NextRunAt       *time.Time                  `json:"nextRunAt"`       // when next run; UTC; nil: none
+	NextRunAt       *time.Time                  `json:"nextRunAt"`       // nil: none
 	ExitReason      AutomationExitReason        `json:"exitReason"`      // empty: none
-	LastError       string                      `json:"lastError"`       // what went wrong last; empty: none
-	StartedAt       time.Time                   `json:"startedAt"`       // when started; UTC
-	FinishedAt      *time.Time                  `json:"finishedAt"`      // when finished; UTC; nil: none
-	UpdatedAt       time.Time                   `json:"updatedAt"`       // when updated; UTC
+	LastError       string                      `json:"lastError"`       // empty: none
+	StartedAt       time.Time                   `json:"startedAt"`
+	FinishedAt      *time.Time                  `json:"finishedAt"` // nil: none
+	UpdatedAt       time.Time                   `json:"updatedAt"`
 	Runs            []AutomationStepRun         `json:"runs"`
 }
 
-// AutomationEnrollmentSource is an automation enrollment source. Unknown values are kept.
+// AutomationEnrollmentSource is shape AutomationEnrollmentSource, in AutomationEnrollmentDetail and AutomationEnrollment. Unknown values are kept.
 type AutomationEnrollmentSource string
 
 // The known values of AutomationEnrollmentSource.
@@ -1128,7 +1127,7 @@ const (
 	AutomationEnrollmentSourceTrigger AutomationEnrollmentSource = "trigger"
 )
 
-// AutomationEnrollmentStatus is an automation enrollment status. Unknown values are kept.
+// AutomationEnrollmentStatus is shape AutomationEnrollmentStatus, in AutomationEnrollmentDetail and AutomationEnrollment. Unknown values are kept.
 type AutomationEnrollmentStatus string
 
 // The known values of AutomationEnrollmentStatus.
@@ -1138,13 +1137,13 @@ const (
 	AutomationEnrollmentStatusExited    AutomationEnrollmentStatus = "exited"
 )
 
-// AutomationEventCondition is an automation event condition. It is shape AutomationEventCondition, in AutomationCondition.
+// AutomationEventCondition is shape AutomationEventCondition, in AutomationCondition.
 type AutomationEventCondition struct {
 	EventName  string `json:"eventName"`
 	WithinDays int    `json:"withinDays"`
 }
 
-// AutomationEventTrigger is an automation event trigger. It is shape AutomationEventTrigger, in AutomationTrigger.
+// AutomationEventTrigger is shape AutomationEventTrigger, in AutomationTrigger.
 type AutomationEventTrigger struct {
 	EventName string                     `json:"eventName"`
 	Filters   []AutomationPropertyFilter `json:"filters"`
@@ -1157,18 +1156,18 @@ func (v AutomationEventTrigger) MarshalJSON() ([]byte, error) {
 	return marshalPlain(plain(v))
 }
 
-// AutomationEventValue is an automation event value. It is shape AutomationEventValue, in AutomationValue.
+// AutomationEventValue is shape AutomationEventValue, in AutomationValue.
 type AutomationEventValue struct {
 	Path string `json:"path"`
 }
 
-// AutomationEventWait is an automation event wait. It is shape AutomationEventWait, in AutomationWait.
+// AutomationEventWait is shape AutomationEventWait, in AutomationWait.
 type AutomationEventWait struct {
 	EventName string             `json:"eventName"`
 	Timeout   AutomationDuration `json:"timeout"`
 }
 
-// AutomationExitReason is an automation exit reason. Unknown values are kept.
+// AutomationExitReason is shape AutomationExitReason, in AutomationEnrollmentDetail and AutomationEnrollment. Unknown values are kept.
 type AutomationExitReason string
 
 // The known values of AutomationExitReason.
@@ -1183,20 +1182,20 @@ const (
 	AutomationExitReasonLeftAudience AutomationExitReason = "left_audience"
 )
 
-// AutomationExitStep is an automation exit step. It is shape AutomationExitStep, in AutomationStep.
+// AutomationExitStep is shape AutomationExitStep, in AutomationStep.
 type AutomationExitStep struct {
-	Key  string `json:"key"`            // its key
-	Name string `json:"name,omitempty"` // its name; empty: left out
+	Key  string `json:"key"`
+	Name string `json:"name,omitempty"` // empty: left out
 }
 
-// AutomationFieldCondition is an automation field condition. It is shape AutomationFieldCondition, in AutomationCondition.
+// AutomationFieldCondition is shape AutomationFieldCondition, in AutomationCondition.
 type AutomationFieldCondition struct {
 	Field    string                  `json:"field"`
 	Operator AutomationFieldOperator `json:"operator"`
-	Value    string                  `json:"value"` // the value
+	Value    string                  `json:"value"`
 }
 
-// AutomationFieldOperator is an automation field operator. Unknown values are kept.
+// AutomationFieldOperator is shape AutomationFieldOperator, in AutomationFieldCondition and AutomationPropertyFilter. Unknown values are kept.
 type AutomationFieldOperator string
 
 // The known values of AutomationFieldOperator.
@@ -1213,21 +1212,21 @@ const (
 	AutomationFieldOperatorLessThan    AutomationFieldOperator = "less_than"
 )
 
-// AutomationFieldStep is an automation field step. It is shape AutomationFieldStep, in AutomationStep.
+// AutomationFieldStep is shape AutomationFieldStep, in AutomationStep.
 type AutomationFieldStep struct {
-	Key   string          `json:"key"`            // its key
-	Name  string          `json:"name,omitempty"` // its name; empty: left out
+	Key   string          `json:"key"`
+	Name  string          `json:"name,omitempty"` // empty: left out
 	Next  *string         `json:"next"`           // the key of the next step; nil: null
 	Field string          `json:"field"`
-	Value AutomationValue `json:"value"` // the value
+	Value AutomationValue `json:"value"`
 }
 
-// AutomationFormTrigger is an automation form trigger. It is shape AutomationFormTrigger, in AutomationTrigger.
+// AutomationFormTrigger is shape AutomationFormTrigger, in AutomationTrigger.
 type AutomationFormTrigger struct {
-	FormID string `json:"formId"` // id of the form
+	FormID string `json:"formId"`
 }
 
-// AutomationHoldReason is an automation hold reason. Unknown values are kept.
+// AutomationHoldReason is shape AutomationHoldReason, in AutomationEnrollmentDetail and AutomationEnrollment. Unknown values are kept.
 type AutomationHoldReason string
 
 // The known values of AutomationHoldReason.
@@ -1238,25 +1237,25 @@ const (
 	AutomationHoldReasonRetry  AutomationHoldReason = "retry"
 )
 
-// AutomationManualTrigger is an automation manual trigger. It is shape AutomationManualTrigger, in AutomationTrigger.
+// AutomationManualTrigger is shape AutomationManualTrigger, in AutomationTrigger.
 type AutomationManualTrigger struct {
 }
 
-// AutomationOpenedCondition is an automation opened condition. It is shape AutomationOpenedCondition, in AutomationCondition.
+// AutomationOpenedCondition is shape AutomationOpenedCondition, in AutomationCondition.
 type AutomationOpenedCondition struct {
 	StepKey string `json:"stepKey"`
 }
 
 // AutomationPatch is the body of automations.update, shape AutomationPatch. What is left zero stays as it is.
 type AutomationPatch struct {
-	Name              Opt[string]                  `json:"name,omitzero"`        // its name
-	Description       Opt[string]                  `json:"description,omitzero"` // what it is for
+	Name              Opt[string]                  `json:"name,omitzero"`
+	Description       Opt[string]                  `json:"description,omitzero"`
 	Definition        Opt[AutomationDefinition]    `json:"definition,omitzero"`
 	Settings          Opt[AutomationSettingsInput] `json:"settings,omitzero"`
 	ExpectedUpdatedAt Opt[Instant]                 `json:"expectedUpdatedAt,omitzero"` // refuse when it changed after this
 }
 
-// AutomationPauseReason is an automation pause reason. Unknown values are kept.
+// AutomationPauseReason is shape AutomationPauseReason, in AutomationDetail and Automation. Unknown values are kept.
 type AutomationPauseReason string
 
 // The known values of AutomationPauseReason.
@@ -1269,31 +1268,31 @@ const (
 	AutomationPauseReasonPlanLimit           AutomationPauseReason = "plan_limit"
 )
 
-// AutomationProblem is an automation problem. It is shape AutomationProblem, in AutomationDetail.
+// AutomationProblem is shape AutomationProblem, in AutomationDetail.
 type AutomationProblem struct {
-	Code     string `json:"code"` // the code
+	Code     string `json:"code"`
 	Path     string `json:"path"`
-	StepKey  string `json:"stepKey"`  // empty: none
-	Message  string `json:"message"`  // the text
-	Blocking bool   `json:"blocking"` // whether it is blocking
+	StepKey  string `json:"stepKey"` // empty: none
+	Message  string `json:"message"`
+	Blocking bool   `json:"blocking"`
 }
 
-// AutomationPropertyFilter is an automation property filter. It is shape AutomationPropertyFilter, in AutomationEventTrigger.
+// AutomationPropertyFilter is shape AutomationPropertyFilter, in AutomationEventTrigger.
 type AutomationPropertyFilter struct {
 	Property string                  `json:"property"`
 	Operator AutomationFieldOperator `json:"operator"`
-	Value    string                  `json:"value"` // the value
+	Value    string                  `json:"value"`
 }
 
-// AutomationRemoveStep is an automation remove step. It is shape AutomationRemoveStep, in AutomationStep.
+// AutomationRemoveStep is shape AutomationRemoveStep, in AutomationStep.
 type AutomationRemoveStep struct {
-	Key        string  `json:"key"`            // its key
-	Name       string  `json:"name,omitempty"` // its name; empty: left out
+	Key        string  `json:"key"`
+	Name       string  `json:"name,omitempty"` // empty: left out
 	Next       *string `json:"next"`           // the key of the next step; nil: null
-	AudienceID string  `json:"audienceId"`     // id of the audience
+	AudienceID string  `json:"audienceId"`
 }
 
-// AutomationRunOutcome is an automation run outcome. Unknown values are kept.
+// AutomationRunOutcome is shape AutomationRunOutcome, in AutomationStepRun. Unknown values are kept.
 type AutomationRunOutcome string
 
 // The known values of AutomationRunOutcome.
@@ -1311,17 +1310,17 @@ const (
 	AutomationRunOutcomeCalled  AutomationRunOutcome = "called"
 )
 
-// AutomationSendStep is an automation send step. It is shape AutomationSendStep, in AutomationStep.
+// AutomationSendStep is shape AutomationSendStep, in AutomationStep.
 type AutomationSendStep struct {
-	Key             string                     `json:"key"`             // its key
-	Name            string                     `json:"name,omitempty"`  // its name; empty: left out
-	Next            *string                    `json:"next"`            // the key of the next step; nil: null
-	TemplateID      string                     `json:"templateId"`      // id of the template
+	Key             string                     `json:"key"`
+	Name            string                     `json:"name,omitempty"` // empty: left out
+	Next            *string                    `json:"next"`           // the key of the next step; nil: null
+	TemplateID      string                     `json:"templateId"`
 	TemplateVersion *int                       `json:"templateVersion"` // nil: null
-	From            AutomationSender           `json:"from"`            // the sender
-	ReplyTo         *string                    `json:"replyTo"`         // where answers go; nil: null
-	Subject         *string                    `json:"subject"`         // the subject; nil: null
-	Props           map[string]AutomationValue `json:"props"`           // values for the template
+	From            AutomationSender           `json:"from"`
+	ReplyTo         *string                    `json:"replyTo"` // nil: null
+	Subject         *string                    `json:"subject"` // nil: null
+	Props           map[string]AutomationValue `json:"props"`
 }
 
 // MarshalJSON writes the JSON form. A required list is never null.
@@ -1331,7 +1330,7 @@ func (v AutomationSendStep) MarshalJSON() ([]byte, error) {
 	return marshalPlain(plain(v))
 }
 
-// AutomationSendWindow is an automation send window. It is shape AutomationSendWindow, in AutomationSettingsInput and AutomationSettings.
+// AutomationSendWindow is shape AutomationSendWindow, in AutomationSettingsInput and AutomationSettings.
 type AutomationSendWindow struct {
 	Days        []int `json:"days"`
 	StartMinute int   `json:"startMinute"`
@@ -1345,63 +1344,63 @@ func (v AutomationSendWindow) MarshalJSON() ([]byte, error) {
 	return marshalPlain(plain(v))
 }
 
-// AutomationSender is an automation sender. It is shape AutomationSender, in AutomationSendStep.
+// AutomationSender is shape AutomationSender, in AutomationSendStep.
 type AutomationSender struct {
-	Email string `json:"email"`          // the email address
-	Name  string `json:"name,omitempty"` // its name; empty: left out
+	Email string `json:"email"`
+	Name  string `json:"name,omitempty"` // empty: left out
 }
 
-// AutomationSettings is automation settings. It is shape AutomationSettings, in AutomationDetail.
+// AutomationSettings is shape AutomationSettings, in AutomationDetail.
 type AutomationSettings struct {
 	Timezone       string                `json:"timezone"`    // an IANA zone
 	SendWindow     *AutomationSendWindow `json:"sendWindow"`  // nil: none
 	ReentryDays    *int                  `json:"reentryDays"` // nil: none
 	ExitOnLeave    bool                  `json:"exitOnLeave"`
-	ListAudienceID string                `json:"listAudienceId"` // id of the list audience; empty: none
+	ListAudienceID string                `json:"listAudienceId"` // empty: none
 }
 
-// AutomationSettingsInput is an automation settings input. It is shape AutomationSettingsInput, in AutomationCreate and AutomationPatch.
+// AutomationSettingsInput is shape AutomationSettingsInput, in AutomationCreate and AutomationPatch.
 type AutomationSettingsInput struct {
 	Timezone       Opt[string]               `json:"timezone,omitzero"` // an IANA zone
 	SendWindow     Opt[AutomationSendWindow] `json:"sendWindow,omitzero"`
 	ReentryDays    Opt[int]                  `json:"reentryDays,omitzero"`
 	ExitOnLeave    Opt[bool]                 `json:"exitOnLeave,omitzero"`
-	ListAudienceID Opt[string]               `json:"listAudienceId,omitzero"` // id of the list audience
+	ListAudienceID Opt[string]               `json:"listAudienceId,omitzero"`
 }
 
 // AutomationStarter is the answer of automations.listStarters, shape AutomationStarterResource.
 type AutomationStarter struct {
 	Slug        string               `json:"slug"`
-	Name        string               `json:"name"`        // its name
-	Description string               `json:"description"` // what it is for
+	Name        string               `json:"name"`
+	Description string               `json:"description"`
 	Definition  AutomationDefinition `json:"definition"`
 }
 
-// AutomationStaticValue is an automation static value. It is shape AutomationStaticValue, in AutomationValue.
+// AutomationStaticValue is shape AutomationStaticValue, in AutomationValue.
 type AutomationStaticValue struct {
-	Value string `json:"value"` // the value
+	Value string `json:"value"`
 }
 
 // AutomationStats is the answer of automations.stats, shape AutomationStatsResource.
 type AutomationStats struct {
-	AutomationID string                 `json:"automationId"` // id of the automation
-	Since        time.Time              `json:"since"`        // when the counted time begins; UTC
-	Until        time.Time              `json:"until"`        // when the counted time ends; UTC
+	AutomationID string                 `json:"automationId"`
+	Since        time.Time              `json:"since"`
+	Until        time.Time              `json:"until"`
 	Totals       AutomationStatsTotals  `json:"totals"`
 	Steps        []AutomationStepStats  `json:"steps"`
 	Series       []AutomationStatsPoint `json:"series"`
 }
 
-// AutomationStatsPoint is an automation stats point. It is shape AutomationStatsPoint, in AutomationStats.
+// AutomationStatsPoint is shape AutomationStatsPoint, in AutomationStats.
 type AutomationStatsPoint struct {
-	Day       string `json:"day"` // the day, as 2006-01-02
+	Day       string `json:"day"` // 2006-01-02
 	Entered   int    `json:"entered"`
 	Completed int    `json:"completed"`
 	Exited    int    `json:"exited"`
 	Sent      int    `json:"sent"`
 }
 
-// AutomationStatsTotals is automation stats totals. It is shape AutomationStatsTotals, in AutomationStats.
+// AutomationStatsTotals is shape AutomationStatsTotals, in AutomationStats.
 type AutomationStatsTotals struct {
 	Entered      int `json:"entered"`
 	Active       int `json:"active"`
@@ -1416,7 +1415,7 @@ type AutomationStatsTotals struct {
 	Unsubscribed int `json:"unsubscribed"`
 }
 
-// AutomationStatus is an automation status. Unknown values are kept.
+// AutomationStatus is shape AutomationStatus, in AutomationDetail and Automation. Unknown values are kept.
 type AutomationStatus string
 
 // The known values of AutomationStatus.
@@ -1427,8 +1426,7 @@ const (
 	AutomationStatusArchived AutomationStatus = "archived"
 )
 
-// AutomationStep is an automation step: one of the fields is set, which on the wire shows in "kind".
-// It is shape AutomationStep, in AutomationDefinition.
+// AutomationStep is shape AutomationStep, in AutomationDefinition. One of its fields is set, which on the wire shows in "kind".
 type AutomationStep struct {
 	Send    *AutomationSendStep    // "send_email"
 	Wait    *AutomationWaitStep    // "wait"
@@ -1456,7 +1454,7 @@ func (u *AutomationStep) UnmarshalJSON(b []byte) error {
 	return unmarshalUnion("kind", b, &u.Other, u.variants())
 }
 
-// AutomationStepKind is an automation step kind. Unknown values are kept.
+// AutomationStepKind is shape AutomationStepKind, in AutomationStepRun and AutomationStepStats. Unknown values are kept.
 type AutomationStepKind string
 
 // The known values of AutomationStepKind.
@@ -1471,21 +1469,21 @@ const (
 	AutomationStepKindWebhook            AutomationStepKind = "webhook"
 )
 
-// AutomationStepRun is an automation step run. It is shape AutomationStepRun, in AutomationEnrollmentDetail.
+// AutomationStepRun is shape AutomationStepRun, in AutomationEnrollmentDetail.
 type AutomationStepRun struct {
-	ID        string               `json:"id"` // the API's id of it
+	ID        string               `json:"id"`
 	StepKey   string               `json:"stepKey"`
-	Kind      AutomationStepKind   `json:"kind"` // its kind
+	Kind      AutomationStepKind   `json:"kind"`
 	Outcome   AutomationRunOutcome `json:"outcome"`
-	EmailID   string               `json:"emailId"`   // id of the email; empty: none
-	Detail    string               `json:"detail"`    // more about it; empty: none
-	CreatedAt time.Time            `json:"createdAt"` // when created; UTC
+	EmailID   string               `json:"emailId"` // empty: none
+	Detail    string               `json:"detail"`  // empty: none
+	CreatedAt time.Time            `json:"createdAt"`
 }
 
-// AutomationStepStats is automation step stats. It is shape AutomationStepStats, in AutomationStats.
+// AutomationStepStats is shape AutomationStepStats, in AutomationStats.
 type AutomationStepStats struct {
 	StepKey      string             `json:"stepKey"`
-	Kind         AutomationStepKind `json:"kind"` // its kind
+	Kind         AutomationStepKind `json:"kind"`
 	Entered      int                `json:"entered"`
 	Waiting      int                `json:"waiting"`
 	Completed    int                `json:"completed"`
@@ -1493,8 +1491,8 @@ type AutomationStepStats struct {
 	Sent         int                `json:"sent"`
 	Skipped      int                `json:"skipped"`
 	Failed       int                `json:"failed"`
-	Yes          int                `json:"yes"` // the step when it holds
-	No           int                `json:"no"`  // the step when it does not
+	Yes          int                `json:"yes"`
+	No           int                `json:"no"`
 	Delivered    int                `json:"delivered"`
 	Opened       int                `json:"opened"`
 	Clicked      int                `json:"clicked"`
@@ -1505,20 +1503,19 @@ type AutomationStepStats struct {
 
 // AutomationTest is the answer of automations.sendTest, shape AutomationTestResource.
 type AutomationTest struct {
-	AutomationID string `json:"automationId"` // id of the automation
-	EmailID      string `json:"emailId"`      // id of the email
-	To           string `json:"to"`           // the recipients
+	AutomationID string `json:"automationId"`
+	EmailID      string `json:"emailId"`
+	To           string `json:"to"`
 	StepKey      string `json:"stepKey"`
 }
 
 // AutomationTestSend is the body of automations.sendTest, shape AutomationTestSend.
 type AutomationTestSend struct {
 	StepKey string `json:"stepKey"`      // required
-	To      string `json:"to,omitempty"` // the recipients; empty: left out
+	To      string `json:"to,omitempty"` // empty: left out
 }
 
-// AutomationTrigger is an automation trigger: one of the fields is set, which on the wire shows in "kind".
-// It is shape AutomationTrigger, in AutomationDefinition.
+// AutomationTrigger is shape AutomationTrigger, in AutomationDefinition. One of its fields is set, which on the wire shows in "kind".
 type AutomationTrigger struct {
 	Audience *AutomationAudienceTrigger // "audience_joined"
 	Form     *AutomationFormTrigger     // "form_submitted"
@@ -1543,7 +1540,7 @@ func (u *AutomationTrigger) UnmarshalJSON(b []byte) error {
 	return unmarshalUnion("kind", b, &u.Other, u.variants())
 }
 
-// AutomationTriggerKind is an automation trigger kind. Unknown values are kept.
+// AutomationTriggerKind is shape AutomationTriggerKind, in AutomationDetail and Automation. Unknown values are kept.
 type AutomationTriggerKind string
 
 // The known values of AutomationTriggerKind.
@@ -1555,7 +1552,7 @@ const (
 	AutomationTriggerKindFormSubmitted  AutomationTriggerKind = "form_submitted"
 )
 
-// AutomationUntilWait is an automation until wait. It is shape AutomationUntilWait, in AutomationWait.
+// AutomationUntilWait is shape AutomationUntilWait, in AutomationWait.
 type AutomationUntilWait struct {
 	Weekdays []int `json:"weekdays"`
 	Hour     int   `json:"hour"`
@@ -1569,8 +1566,7 @@ func (v AutomationUntilWait) MarshalJSON() ([]byte, error) {
 	return marshalPlain(plain(v))
 }
 
-// AutomationValue is an automation value: one of the fields is set, which on the wire shows in "source".
-// It is shape AutomationValue, in AutomationFieldStep and AutomationSendStep.
+// AutomationValue is shape AutomationValue, in AutomationFieldStep and AutomationSendStep. One of its fields is set, which on the wire shows in "source".
 type AutomationValue struct {
 	Static  *AutomationStaticValue  // "static"
 	Contact *AutomationContactValue // "contact"
@@ -1593,7 +1589,7 @@ func (u *AutomationValue) UnmarshalJSON(b []byte) error {
 	return unmarshalUnion("source", b, &u.Other, u.variants())
 }
 
-// AutomationValueSource is an automation value source. Unknown values are kept.
+// AutomationValueSource is shape AutomationValueSource. Unknown values are kept.
 type AutomationValueSource string
 
 // The known values of AutomationValueSource.
@@ -1605,17 +1601,16 @@ const (
 
 // AutomationVersion is the answer of automations.listVersions, shape AutomationVersionResource.
 type AutomationVersion struct {
-	ID           string               `json:"id"`           // the API's id of it
-	AutomationID string               `json:"automationId"` // id of the automation
-	Version      int                  `json:"version"`      // the number of the version
+	ID           string               `json:"id"`
+	AutomationID string               `json:"automationId"`
+	Version      int                  `json:"version"`
 	Definition   AutomationDefinition `json:"definition"`
-	Current      bool                 `json:"current"`   // whether it is current
-	CreatedBy    string               `json:"createdBy"` // who created it; empty: none
-	CreatedAt    time.Time            `json:"createdAt"` // when created; UTC
+	Current      bool                 `json:"current"`
+	CreatedBy    string               `json:"createdBy"` // empty: none
+	CreatedAt    time.Time            `json:"createdAt"`
 }
 
-// AutomationWait is an automation wait: one of the fields is set, which on the wire shows in "mode".
-// It is shape AutomationWait, in AutomationWaitStep.
+// AutomationWait is shape AutomationWait, in AutomationWaitStep. One of its fields is set, which on the wire shows in "mode".
 type AutomationWait struct {
 	Duration *AutomationDurationWait // "duration"
 	Until    *AutomationUntilWait    // "until"
@@ -1638,7 +1633,7 @@ func (u *AutomationWait) UnmarshalJSON(b []byte) error {
 	return unmarshalUnion("mode", b, &u.Other, u.variants())
 }
 
-// AutomationWaitMode is an automation wait mode. Unknown values are kept.
+// AutomationWaitMode is shape AutomationWaitMode. Unknown values are kept.
 type AutomationWaitMode string
 
 // The known values of AutomationWaitMode.
@@ -1648,38 +1643,38 @@ const (
 	AutomationWaitModeUntil    AutomationWaitMode = "until"
 )
 
-// AutomationWaitStep is an automation wait step. It is shape AutomationWaitStep, in AutomationStep.
+// AutomationWaitStep is shape AutomationWaitStep, in AutomationStep.
 type AutomationWaitStep struct {
-	Key  string         `json:"key"`            // its key
-	Name string         `json:"name,omitempty"` // its name; empty: left out
+	Key  string         `json:"key"`
+	Name string         `json:"name,omitempty"` // empty: left out
 	Next *string        `json:"next"`           // the key of the next step; nil: null
 	Wait AutomationWait `json:"wait"`
 }
 
-// AutomationWebhookStep is an automation webhook step. It is shape AutomationWebhookStep, in AutomationStep.
+// AutomationWebhookStep is shape AutomationWebhookStep, in AutomationStep.
 type AutomationWebhookStep struct {
-	Key        string  `json:"key"`            // its key
-	Name       string  `json:"name,omitempty"` // its name; empty: left out
+	Key        string  `json:"key"`
+	Name       string  `json:"name,omitempty"` // empty: left out
 	Next       *string `json:"next"`           // the key of the next step; nil: null
-	EndpointID string  `json:"endpointId"`     // id of the endpoint
+	EndpointID string  `json:"endpointId"`
 }
 
 // BIMIReport is the answer of tools.checkBimi, shape BimiReportResource.
 type BIMIReport struct {
-	Domain        string     `json:"domain"`       // the domain name
+	Domain        string     `json:"domain"`
 	Record        string     `json:"record"`       // empty: none
-	Version       string     `json:"version"`      // the number of the version; empty: none
+	Version       string     `json:"version"`      // empty: none
 	LogoURL       string     `json:"logoUrl"`      // empty: none
 	AuthorityURL  string     `json:"authorityUrl"` // empty: none
 	LogoSVG       string     `json:"logoSvg"`      // empty: none
 	LogoReachable bool       `json:"logoReachable"`
 	DMARCPolicy   string     `json:"dmarcPolicy"` // empty: none
 	DMARCEnforced bool       `json:"dmarcEnforced"`
-	Status        BIMIStatus `json:"status"` // where it stands
+	Status        BIMIStatus `json:"status"`
 	Issues        []string   `json:"issues"`
 }
 
-// BIMIStatus is a BIMI status. Unknown values are kept.
+// BIMIStatus is shape BimiStatus, in BIMIReport. Unknown values are kept.
 type BIMIStatus string
 
 // The known values of BIMIStatus.
@@ -1692,13 +1687,13 @@ const (
 
 // Billing is the answer of billing.get, shape BillingResource.
 type Billing struct {
-	WorkspaceID       string              `json:"workspaceId"` // id of the workspace
+	WorkspaceID       string              `json:"workspaceId"`
 	WorkspaceName     string              `json:"workspaceName"`
 	Plan              PlanID              `json:"plan"`
 	PlanName          string              `json:"planName"`
-	Metered           bool                `json:"metered"`  // whether it is metered
+	Metered           bool                `json:"metered"`
 	Interval          BillingInterval     `json:"interval"` // empty: none
-	RenewsAt          *time.Time          `json:"renewsAt"` // when renews; UTC; nil: none
+	RenewsAt          *time.Time          `json:"renewsAt"` // nil: none
 	CancelAtPeriodEnd bool                `json:"cancelAtPeriodEnd"`
 	NextCharge        *BillingNextCharge  `json:"nextCharge"` // nil: none
 	Domains           BillingDomains      `json:"domains"`
@@ -1707,22 +1702,22 @@ type Billing struct {
 	AvailablePlans    []PlanID            `json:"availablePlans"`
 }
 
-// BillingAlert is a billing alert. It is shape BillingAlertResource, in BillingAlertList.
+// BillingAlert is shape BillingAlertResource, in BillingAlertList.
 type BillingAlert struct {
-	ID         string               `json:"id"`   // the API's id of it
-	Kind       BillingAlertKind     `json:"kind"` // its kind
+	ID         string               `json:"id"`
+	Kind       BillingAlertKind     `json:"kind"`
 	Severity   BillingAlertSeverity `json:"severity"`
 	Target     BillingAlertTarget   `json:"target"`
 	PlanName   string               `json:"planName"` // empty: none
-	At         *time.Time           `json:"at"`       // when; UTC; nil: none
+	At         *time.Time           `json:"at"`       // nil: none
 	Cents      *int                 `json:"cents"`    // nil: none
 	Currency   string               `json:"currency"` // empty: none
 	Used       *int                 `json:"used"`     // nil: none
-	Limit      *int                 `json:"limit"`    // the most there may be; nil: none
+	Limit      *int                 `json:"limit"`    // nil: none
 	PayAsYouGo bool                 `json:"payAsYouGo"`
 }
 
-// BillingAlertKind is a billing alert kind. Unknown values are kept.
+// BillingAlertKind is shape BillingAlertKind, in BillingAlert. Unknown values are kept.
 type BillingAlertKind string
 
 // The known values of BillingAlertKind.
@@ -1738,7 +1733,7 @@ const (
 	BillingAlertKindUpcomingCharge     BillingAlertKind = "upcoming_charge"
 )
 
-// BillingAlertSeverity is a billing alert severity. Unknown values are kept.
+// BillingAlertSeverity is shape BillingAlertSeverity, in BillingAlert. Unknown values are kept.
 type BillingAlertSeverity string
 
 // The known values of BillingAlertSeverity.
@@ -1748,7 +1743,7 @@ const (
 	BillingAlertSeverityInfo    BillingAlertSeverity = "info"
 )
 
-// BillingAlertTarget is a billing alert target. Unknown values are kept.
+// BillingAlertTarget is shape BillingAlertTarget, in BillingAlert. Unknown values are kept.
 type BillingAlertTarget string
 
 // The known values of BillingAlertTarget.
@@ -1757,16 +1752,16 @@ const (
 	BillingAlertTargetUsage   BillingAlertTarget = "usage"
 )
 
-// BillingAllowance is a billing allowance. It is shape BillingAllowance, in BillingCurrentUsage.
+// BillingAllowance is shape BillingAllowance, in BillingCurrentUsage.
 type BillingAllowance struct {
 	Used     int       `json:"used"`
-	Limit    *int      `json:"limit"`    // the most there may be; nil: none
-	ResetsAt time.Time `json:"resetsAt"` // when counting starts again; UTC
+	Limit    *int      `json:"limit"` // nil: none
+	ResetsAt time.Time `json:"resetsAt"`
 }
 
 // BillingCheckout is the answer of billing.startCheckout, shape BillingCheckoutResource.
 type BillingCheckout struct {
-	URL string `json:"url"` // the URL
+	URL string `json:"url"`
 }
 
 // BillingCheckoutCreate is the body of billing.startCheckout, shape BillingCheckoutCreate.
@@ -1777,7 +1772,7 @@ type BillingCheckoutCreate struct {
 	Interval BillingInterval `json:"interval,omitempty"` // empty: left out
 }
 
-// BillingCurrentUsage is billing current usage. It is shape BillingResourceUsage, in Billing.
+// BillingCurrentUsage is shape BillingResourceUsage, in Billing.
 type BillingCurrentUsage struct {
 	Sends     BillingAllowance `json:"sends"`
 	AIActions BillingAllowance `json:"aiActions"`
@@ -1785,16 +1780,16 @@ type BillingCurrentUsage struct {
 
 // BillingDetailsSet is the body of billing.saveInvoiceDetails, shape BillingDetailsSet. What is left zero stays as it is.
 type BillingDetailsSet struct {
-	Name       string      `json:"name"`  // its name; required
+	Name       string      `json:"name"`  // required
 	Line1      string      `json:"line1"` // required
 	Line2      Opt[string] `json:"line2,omitzero"`
 	City       string      `json:"city"` // required
 	PostalCode Opt[string] `json:"postalCode,omitzero"`
-	State      Opt[string] `json:"state,omitzero"` // where it stands
-	Country    string      `json:"country"`        // required
+	State      Opt[string] `json:"state,omitzero"`
+	Country    string      `json:"country"` // required
 }
 
-// BillingDomains is billing domains. It is shape BillingDomains, in Billing.
+// BillingDomains is shape BillingDomains, in Billing.
 type BillingDomains struct {
 	Used     int  `json:"used"`
 	Included *int `json:"included"` // nil: none
@@ -1807,7 +1802,7 @@ type BillingHandoff struct {
 	Locale string       `json:"locale,omitempty"` // empty: left out
 }
 
-// BillingInterval is a billing interval. Unknown values are kept.
+// BillingInterval is shape BillingInterval, in BillingCheckoutCreate, BillingPlan and 2 more. Unknown values are kept.
 type BillingInterval string
 
 // The known values of BillingInterval.
@@ -1816,16 +1811,16 @@ const (
 	BillingIntervalYear  BillingInterval = "year"
 )
 
-// BillingInvoice is a billing invoice. It is shape BillingInvoiceResource, in BillingInvoiceList.
+// BillingInvoice is shape BillingInvoiceResource, in BillingInvoiceList.
 type BillingInvoice struct {
-	ID                  string                  `json:"id"`        // the API's id of it
-	CreatedAt           time.Time               `json:"createdAt"` // when created; UTC
+	ID                  string                  `json:"id"`
+	CreatedAt           time.Time               `json:"createdAt"`
 	AmountCents         int                     `json:"amountCents"`
 	SubtotalCents       int                     `json:"subtotalCents"`
 	Currency            string                  `json:"currency"`
-	Status              BillingInvoiceStatus    `json:"status"`        // where it stands; empty: none
-	Paid                bool                    `json:"paid"`          // whether it is paid
-	Reason              string                  `json:"reason"`        // why
+	Status              BillingInvoiceStatus    `json:"status"` // empty: none
+	Paid                bool                    `json:"paid"`
+	Reason              string                  `json:"reason"`
 	InvoiceNumber       string                  `json:"invoiceNumber"` // empty: none
 	InvoiceReady        bool                    `json:"invoiceReady"`
 	NeedsBillingDetails bool                    `json:"needsBillingDetails"`
@@ -1837,37 +1832,37 @@ type BillingInvoice struct {
 
 // BillingInvoiceDetails is the answer of billing.saveInvoiceDetails, shape BillingInvoiceDetailsResource.
 type BillingInvoiceDetails struct {
-	OrderID string              `json:"orderId"` // id of the order
+	OrderID string              `json:"orderId"`
 	Invoice BillingInvoiceStart `json:"invoice"`
-	Message string              `json:"message"` // the text; empty: none
+	Message string              `json:"message"` // empty: none
 }
 
-// BillingInvoiceDiscount is a billing invoice discount. It is shape BillingInvoiceDiscount, in BillingInvoice.
+// BillingInvoiceDiscount is shape BillingInvoiceDiscount, in BillingInvoice.
 type BillingInvoiceDiscount struct {
-	Code        string   `json:"code"` // the code; empty: none
-	Name        string   `json:"name"` // its name; empty: none
+	Code        string   `json:"code"` // empty: none
+	Name        string   `json:"name"` // empty: none
 	AmountCents int      `json:"amountCents"`
 	PercentOff  *float64 `json:"percentOff"` // nil: none
 }
 
 // BillingInvoiceLink is the answer of billing.getInvoice, shape BillingInvoiceLinkResource.
 type BillingInvoiceLink struct {
-	OrderID  string `json:"orderId"`  // id of the order
-	URL      string `json:"url"`      // the URL
-	FileName string `json:"fileName"` // the file's name
+	OrderID  string `json:"orderId"`
+	URL      string `json:"url"`
+	FileName string `json:"fileName"`
 }
 
 // BillingInvoiceList is the answer of billing.listInvoices, shape BillingInvoiceListResource.
 type BillingInvoiceList struct {
-	Items   []BillingInvoice `json:"data"`    // the items
-	Total   int              `json:"total"`   // how many there are
-	Page    int              `json:"page"`    // the page, counted from 1
-	Limit   int              `json:"limit"`   // the most there may be
-	HasMore bool             `json:"hasMore"` // whether there is another page
-	Metered bool             `json:"metered"` // whether it is metered
+	Items   []BillingInvoice `json:"data"`
+	Total   int              `json:"total"`
+	Page    int              `json:"page"` // counted from 1
+	Limit   int              `json:"limit"`
+	HasMore bool             `json:"hasMore"`
+	Metered bool             `json:"metered"`
 }
 
-// BillingInvoiceSort is a billing invoice sort. Unknown values are kept.
+// BillingInvoiceSort is shape BillingInvoiceSort. Unknown values are kept.
 type BillingInvoiceSort string
 
 // The known values of BillingInvoiceSort.
@@ -1876,7 +1871,7 @@ const (
 	BillingInvoiceSortOldest BillingInvoiceSort = "oldest"
 )
 
-// BillingInvoiceStart is a billing invoice start. Unknown values are kept.
+// BillingInvoiceStart is shape BillingInvoiceStart, in BillingInvoiceDetails. Unknown values are kept.
 type BillingInvoiceStart string
 
 // The known values of BillingInvoiceStart.
@@ -1886,7 +1881,7 @@ const (
 	BillingInvoiceStartRefused BillingInvoiceStart = "refused"
 )
 
-// BillingInvoiceStatus is a billing invoice status. Unknown values are kept.
+// BillingInvoiceStatus is shape BillingInvoiceStatus, in BillingInvoice. Unknown values are kept.
 type BillingInvoiceStatus string
 
 // The known values of BillingInvoiceStatus.
@@ -1899,18 +1894,18 @@ const (
 	BillingInvoiceStatusVoid              BillingInvoiceStatus = "void"
 )
 
-// BillingNextCharge is a billing next charge. It is shape BillingNextCharge, in Billing.
+// BillingNextCharge is shape BillingNextCharge, in Billing.
 type BillingNextCharge struct {
 	Cents    *int      `json:"cents"`    // nil: none
 	Currency string    `json:"currency"` // empty: none
-	At       time.Time `json:"at"`       // when; UTC
+	At       time.Time `json:"at"`
 }
 
-// BillingPlan is a billing plan. It is shape BillingPlanResource, in BillingPlanList.
+// BillingPlan is shape BillingPlanResource, in BillingPlanList.
 type BillingPlan struct {
-	ID                      PlanID            `json:"id"`        // the API's id of it
-	Name                    string            `json:"name"`      // its name
-	Available               bool              `json:"available"` // whether it is available
+	ID                      PlanID            `json:"id"`
+	Name                    string            `json:"name"`
+	Available               bool              `json:"available"`
 	Intervals               []BillingInterval `json:"intervals"`
 	MonthlyPriceCents       int               `json:"monthlyPriceCents"`
 	YearlyMonthlyPriceCents int               `json:"yearlyMonthlyPriceCents"`
@@ -1925,10 +1920,10 @@ type BillingPlan struct {
 
 // BillingPortal is the answer of billing.openPortal, shape BillingPortalResource.
 type BillingPortal struct {
-	URL string `json:"url"` // the URL
+	URL string `json:"url"`
 }
 
-// BillingTheme is a billing theme. Unknown values are kept.
+// BillingTheme is shape BillingTheme, in AddOnCheckoutCreate, BillingCheckoutCreate and 2 more. Unknown values are kept.
 type BillingTheme string
 
 // The known values of BillingTheme.
@@ -1945,17 +1940,17 @@ type BillingUsage struct {
 	MonthlySends   *int                `json:"monthlySends"`   // nil: none
 }
 
-// BillingUsageDay is a billing usage day. It is shape BillingUsageDay, in BillingUsage.
+// BillingUsageDay is shape BillingUsageDay, in BillingUsage.
 type BillingUsageDay struct {
-	Day       string `json:"day"` // the day, as 2006-01-02
+	Day       string `json:"day"` // 2006-01-02
 	AIActions int    `json:"aiActions"`
 	AIExtra   int    `json:"aiExtra"`
 	Sends     int    `json:"sends"`
 }
 
-// BillingUsageMonth is a billing usage month. It is shape BillingUsageMonth, in BillingUsage.
+// BillingUsageMonth is shape BillingUsageMonth, in BillingUsage.
 type BillingUsageMonth struct {
-	Month          string `json:"month"` // the month, as 2006-01
+	Month          string `json:"month"` // 2006-01
 	ExtraSends     int    `json:"extraSends"`
 	ExtraAIActions int    `json:"extraAiActions"`
 	SendCents      int    `json:"sendCents"`
@@ -1969,7 +1964,7 @@ type BillingUsageWindow string
 // The known values of BillingUsageWindow.
 const BillingUsageWindowAll BillingUsageWindow = "all"
 
-// BrandFontID is a brand font ID. Unknown values are kept.
+// BrandFontID is shape BrandFontId, in BrandingFonts and BrandingFontsUpdate. Unknown values are kept.
 type BrandFontID string
 
 // The known values of BrandFontID.
@@ -2002,7 +1997,7 @@ const (
 	BrandFontIDGeistMono       BrandFontID = "geist-mono"
 )
 
-// BrandImageType is a brand image type. Unknown values are kept.
+// BrandImageType is shape BrandImageType. Unknown values are kept.
 type BrandImageType string
 
 // The known values of BrandImageType.
@@ -2014,7 +2009,7 @@ const (
 	BrandImageTypeImageGIF    BrandImageType = "image/gif"
 )
 
-// BrandImageVariant is a brand image variant. Unknown values are kept.
+// BrandImageVariant is shape BrandImageVariant. Unknown values are kept.
 type BrandImageVariant string
 
 // The known values of BrandImageVariant.
@@ -2025,27 +2020,27 @@ const (
 	BrandImageVariantLoginBackground BrandImageVariant = "login-background"
 )
 
-// Branding is a branding. It is shape BrandingResource, in the answer of branding.get, the answer of branding.removeImage and 2 more.
+// Branding is shape BrandingResource, in the answer of branding.get, the answer of branding.removeImage and 2 more.
 type Branding struct {
-	Editable        bool             `json:"editable"` // whether it is editable
+	Editable        bool             `json:"editable"`
 	Images          BrandingImages   `json:"images"`
 	Fonts           BrandingFonts    `json:"fonts"`
 	LoginBackground *LoginBackground `json:"loginBackground"` // nil: none
 }
 
-// BrandingFonts is branding fonts. It is shape BrandingFonts, in Branding.
+// BrandingFonts is shape BrandingFonts, in Branding.
 type BrandingFonts struct {
 	Primary   BrandFontID `json:"primary"`   // empty: none
 	Secondary BrandFontID `json:"secondary"` // empty: none
 }
 
-// BrandingFontsUpdate is a branding fonts update. It is shape BrandingFontsUpdate, in BrandingUpdate.
+// BrandingFontsUpdate is shape BrandingFontsUpdate, in BrandingUpdate.
 type BrandingFontsUpdate struct {
 	Primary   Opt[BrandFontID] `json:"primary,omitzero"`
 	Secondary Opt[BrandFontID] `json:"secondary,omitzero"`
 }
 
-// BrandingImages is branding images. It is shape BrandingImages, in Branding.
+// BrandingImages is shape BrandingImages, in Branding.
 type BrandingImages struct {
 	Mark            string `json:"mark"`            // empty: none
 	Wordmark        string `json:"wordmark"`        // empty: none
@@ -2059,40 +2054,40 @@ type BrandingUpdate struct {
 	LoginBackground Opt[LoginBackgroundInput] `json:"loginBackground,omitzero"`
 }
 
-// Broadcast is a broadcast. It is shape BroadcastResource, in the answer of broadcasts.cancel, the answer of broadcasts.get and 1 more.
+// Broadcast is shape BroadcastResource, in the answer of broadcasts.cancel, the answer of broadcasts.get and 1 more.
 type Broadcast struct {
-	ID          string          `json:"id"`     // the API's id of it
-	Status      BroadcastStatus `json:"status"` // where it stands
-	Mode        Mode            `json:"mode"`   // live or test
+	ID          string          `json:"id"`
+	Status      BroadcastStatus `json:"status"`
+	Mode        Mode            `json:"mode"`
 	Source      EmailSource     `json:"source"`
-	AudienceIDs []string        `json:"audienceIds"` // ids of the audiences
-	From        string          `json:"from"`        // the sender
-	Subject     string          `json:"subject"`     // the subject
+	AudienceIDs []string        `json:"audienceIds"`
+	From        string          `json:"from"`
+	Subject     string          `json:"subject"`
 	Counts      BroadcastCounts `json:"counts"`
-	LastError   string          `json:"lastError"`   // what went wrong last; empty: none
-	ScheduledAt *time.Time      `json:"scheduledAt"` // when scheduled; UTC; nil: none
-	StartedAt   *time.Time      `json:"startedAt"`   // when started; UTC; nil: none
-	CompletedAt *time.Time      `json:"completedAt"` // when completed; UTC; nil: none
-	CancelledAt *time.Time      `json:"cancelledAt"` // when cancelled; UTC; nil: none
-	CreatedAt   time.Time       `json:"createdAt"`   // when created; UTC
-	UpdatedAt   time.Time       `json:"updatedAt"`   // when updated; UTC
+	LastError   string          `json:"lastError"`   // empty: none
+	ScheduledAt *time.Time      `json:"scheduledAt"` // nil: none
+	StartedAt   *time.Time      `json:"startedAt"`   // nil: none
+	CompletedAt *time.Time      `json:"completedAt"` // nil: none
+	CancelledAt *time.Time      `json:"cancelledAt"` // nil: none
+	CreatedAt   time.Time       `json:"createdAt"`
+	UpdatedAt   time.Time       `json:"updatedAt"`
 }
 
 // BroadcastAnalytics is the answer of broadcasts.analytics, shape BroadcastAnalyticsResource.
 type BroadcastAnalytics struct {
-	Since         time.Time                  `json:"since"`         // when the counted time begins; UTC
-	Until         time.Time                  `json:"until"`         // when the counted time ends; UTC
-	Grain         TrackingGrain              `json:"grain"`         // how long one bucket is
-	OffsetMinutes int                        `json:"offsetMinutes"` // the zone that days are counted in; minutes east of UTC
-	BroadcastIDs  []string                   `json:"broadcastIds"`  // ids of the broadcasts
+	Since         time.Time                  `json:"since"`
+	Until         time.Time                  `json:"until"`
+	Grain         TrackingGrain              `json:"grain"`         // length of a bucket
+	OffsetMinutes int                        `json:"offsetMinutes"` // zone of the days, minutes east of UTC
+	BroadcastIDs  []string                   `json:"broadcastIds"`
 	Totals        BroadcastAnalyticsTotals   `json:"totals"`
 	Series        []BroadcastAnalyticsBucket `json:"series"`
 	Broadcasts    []BroadcastAnalyticsRow    `json:"broadcasts"`
 }
 
-// BroadcastAnalyticsBucket is a broadcast analytics bucket. It is shape BroadcastAnalyticsBucket, in BroadcastAnalytics.
+// BroadcastAnalyticsBucket is shape BroadcastAnalyticsBucket, in BroadcastAnalytics.
 type BroadcastAnalyticsBucket struct {
-	Bucket       string `json:"bucket"` // when the bucket begins
+	Bucket       string `json:"bucket"` // when it begins
 	Sent         int    `json:"sent"`
 	Delivered    int    `json:"delivered"`
 	Opened       int    `json:"opened"`
@@ -2100,7 +2095,7 @@ type BroadcastAnalyticsBucket struct {
 	Unsubscribed int    `json:"unsubscribed"`
 }
 
-// BroadcastAnalyticsRow is a broadcast analytics row. It is shape BroadcastAnalyticsRow, in BroadcastAnalytics.
+// BroadcastAnalyticsRow is shape BroadcastAnalyticsRow, in BroadcastAnalytics.
 type BroadcastAnalyticsRow struct {
 	Recipients   int             `json:"recipients"`
 	Pending      int             `json:"pending"`
@@ -2114,13 +2109,13 @@ type BroadcastAnalyticsRow struct {
 	Unsubscribed int             `json:"unsubscribed"`
 	Opens        int             `json:"opens"`
 	Clicks       int             `json:"clicks"`
-	ID           string          `json:"id"`      // the API's id of it
-	Subject      string          `json:"subject"` // the subject
-	Status       BroadcastStatus `json:"status"`  // where it stands
-	SentAt       time.Time       `json:"sentAt"`  // when sent; UTC
+	ID           string          `json:"id"`
+	Subject      string          `json:"subject"`
+	Status       BroadcastStatus `json:"status"`
+	SentAt       time.Time       `json:"sentAt"`
 }
 
-// BroadcastAnalyticsTotals is broadcast analytics totals. It is shape BroadcastAnalyticsTotals, in BroadcastAnalytics.
+// BroadcastAnalyticsTotals is shape BroadcastAnalyticsTotals, in BroadcastAnalytics.
 type BroadcastAnalyticsTotals struct {
 	Recipients   int `json:"recipients"`
 	Pending      int `json:"pending"`
@@ -2137,7 +2132,7 @@ type BroadcastAnalyticsTotals struct {
 	Broadcasts   int `json:"broadcasts"`
 }
 
-// BroadcastCounts is broadcast counts. It is shape BroadcastCounts, in Broadcast and SentBroadcast.
+// BroadcastCounts is shape BroadcastCounts, in Broadcast and SentBroadcast.
 type BroadcastCounts struct {
 	Recipients    int `json:"recipients"`
 	Created       int `json:"created"`
@@ -2152,16 +2147,16 @@ type BroadcastCounts struct {
 
 // BroadcastCreate is the body of broadcasts.send, shape BroadcastCreate.
 type BroadcastCreate struct {
-	AudienceIDs []string                 `json:"audienceIds"`          // ids of the audiences; required
-	From        Address                  `json:"from"`                 // the sender; required
-	ReplyTo     *Address                 `json:"replyTo,omitempty"`    // where answers go; nil: left out
-	Subject     string                   `json:"subject,omitempty"`    // the subject; empty: left out
-	HTML        string                   `json:"html,omitempty"`       // the HTML body; empty: left out
-	Text        string                   `json:"text,omitempty"`       // the plain text; empty: left out
+	AudienceIDs []string                 `json:"audienceIds"`          // required
+	From        Address                  `json:"from"`                 // required
+	ReplyTo     *Address                 `json:"replyTo,omitempty"`    // nil: left out
+	Subject     string                   `json:"subject,omitempty"`    // empty: left out
+	HTML        string                   `json:"html,omitempty"`       // empty: left out
+	Text        string                   `json:"text,omitempty"`       // empty: left out
 	Template    *BroadcastCreateTemplate `json:"template,omitempty"`   // nil: left out
 	Tracking    *SendTracking            `json:"tracking,omitempty"`   // nil: left out
-	Tags        map[string]string        `json:"tags,omitzero"`        // the sender's own marks; nil: left out
-	ScheduledAt Instant                  `json:"scheduledAt,omitzero"` // when scheduled; zero: left out
+	Tags        map[string]string        `json:"tags,omitzero"`        // nil: left out
+	ScheduledAt Instant                  `json:"scheduledAt,omitzero"` // zero: left out
 }
 
 // MarshalJSON writes the JSON form. A required list is never null.
@@ -2171,17 +2166,17 @@ func (v BroadcastCreate) MarshalJSON() ([]byte, error) {
 	return marshalPlain(plain(v))
 }
 
-// BroadcastCreateTemplate is a broadcast create template. It is shape BroadcastCreateTemplate, in BroadcastCreate.
+// BroadcastCreateTemplate is shape BroadcastCreateTemplate, in BroadcastCreate.
 type BroadcastCreateTemplate struct {
-	ID      string         `json:"id"`               // the API's id of it; required
-	Version Opt[int]       `json:"version,omitzero"` // the number of the version
-	Props   map[string]any `json:"props,omitzero"`   // values for the template; nil: left out
-	Slots   map[string]any `json:"slots,omitzero"`   // content for the template's slots; nil: left out
+	ID      string         `json:"id"` // required
+	Version Opt[int]       `json:"version,omitzero"`
+	Props   map[string]any `json:"props,omitzero"` // nil: left out
+	Slots   map[string]any `json:"slots,omitzero"` // nil: left out
 }
 
 // BroadcastPreview is the answer of broadcasts.preview, shape BroadcastPreviewResource.
 type BroadcastPreview struct {
-	AudienceIDs  []string `json:"audienceIds"` // ids of the audiences
+	AudienceIDs  []string `json:"audienceIds"`
 	Recipients   int      `json:"recipients"`
 	Unsubscribed int      `json:"unsubscribed"`
 	Suppressed   int      `json:"suppressed"`
@@ -2189,7 +2184,7 @@ type BroadcastPreview struct {
 
 // BroadcastPreviewInput is the body of broadcasts.preview, shape BroadcastPreviewInput.
 type BroadcastPreviewInput struct {
-	AudienceIDs []string `json:"audienceIds"` // ids of the audiences; required
+	AudienceIDs []string `json:"audienceIds"` // required
 }
 
 // MarshalJSON writes the JSON form. A required list is never null.
@@ -2201,46 +2196,46 @@ func (v BroadcastPreviewInput) MarshalJSON() ([]byte, error) {
 
 // BroadcastRecipient is the answer of broadcasts.listRecipients, shape BroadcastRecipientResource.
 type BroadcastRecipient struct {
-	EmailID        string     `json:"emailId"`      // id of the email
-	ContactID      string     `json:"contactId"`    // id of the contact; empty: none
-	Email          string     `json:"email"`        // the email address
-	Name           string     `json:"name"`         // its name; empty: none
-	Status         string     `json:"status"`       // where it stands
-	SentAt         *time.Time `json:"sentAt"`       // when sent; UTC; nil: none
-	DeliveredAt    *time.Time `json:"deliveredAt"`  // when delivered; UTC; nil: none
-	BouncedAt      *time.Time `json:"bouncedAt"`    // when bounced; UTC; nil: none
-	ComplainedAt   *time.Time `json:"complainedAt"` // when complained; UTC; nil: none
+	EmailID        string     `json:"emailId"`
+	ContactID      string     `json:"contactId"` // empty: none
+	Email          string     `json:"email"`
+	Name           string     `json:"name"` // empty: none
+	Status         string     `json:"status"`
+	SentAt         *time.Time `json:"sentAt"`       // nil: none
+	DeliveredAt    *time.Time `json:"deliveredAt"`  // nil: none
+	BouncedAt      *time.Time `json:"bouncedAt"`    // nil: none
+	ComplainedAt   *time.Time `json:"complainedAt"` // nil: none
 	Failure        string     `json:"failure"`      // empty: none
 	Opens          int        `json:"opens"`
-	FirstOpenAt    *time.Time `json:"firstOpenAt"` // when first open; UTC; nil: none
+	FirstOpenAt    *time.Time `json:"firstOpenAt"` // nil: none
 	Clicks         int        `json:"clicks"`
-	FirstClickAt   *time.Time `json:"firstClickAt"`   // when first click; UTC; nil: none
-	UnsubscribedAt *time.Time `json:"unsubscribedAt"` // when unsubscribed; UTC; nil: none
+	FirstClickAt   *time.Time `json:"firstClickAt"`   // nil: none
+	UnsubscribedAt *time.Time `json:"unsubscribedAt"` // nil: none
 }
 
 // BroadcastRecipientContent is the answer of broadcasts.getRecipient, shape BroadcastRecipientContentResource.
 type BroadcastRecipientContent struct {
-	EmailID        string     `json:"emailId"`      // id of the email
-	ContactID      string     `json:"contactId"`    // id of the contact; empty: none
-	Email          string     `json:"email"`        // the email address
-	Name           string     `json:"name"`         // its name; empty: none
-	Status         string     `json:"status"`       // where it stands
-	SentAt         *time.Time `json:"sentAt"`       // when sent; UTC; nil: none
-	DeliveredAt    *time.Time `json:"deliveredAt"`  // when delivered; UTC; nil: none
-	BouncedAt      *time.Time `json:"bouncedAt"`    // when bounced; UTC; nil: none
-	ComplainedAt   *time.Time `json:"complainedAt"` // when complained; UTC; nil: none
+	EmailID        string     `json:"emailId"`
+	ContactID      string     `json:"contactId"` // empty: none
+	Email          string     `json:"email"`
+	Name           string     `json:"name"` // empty: none
+	Status         string     `json:"status"`
+	SentAt         *time.Time `json:"sentAt"`       // nil: none
+	DeliveredAt    *time.Time `json:"deliveredAt"`  // nil: none
+	BouncedAt      *time.Time `json:"bouncedAt"`    // nil: none
+	ComplainedAt   *time.Time `json:"complainedAt"` // nil: none
 	Failure        string     `json:"failure"`      // empty: none
 	Opens          int        `json:"opens"`
-	FirstOpenAt    *time.Time `json:"firstOpenAt"` // when first open; UTC; nil: none
+	FirstOpenAt    *time.Time `json:"firstOpenAt"` // nil: none
 	Clicks         int        `json:"clicks"`
-	FirstClickAt   *time.Time `json:"firstClickAt"`   // when first click; UTC; nil: none
-	UnsubscribedAt *time.Time `json:"unsubscribedAt"` // when unsubscribed; UTC; nil: none
-	Subject        string     `json:"subject"`        // the subject
-	HTML           string     `json:"html"`           // the HTML body; empty: none
-	Text           string     `json:"text"`           // the plain text; empty: none
+	FirstClickAt   *time.Time `json:"firstClickAt"`   // nil: none
+	UnsubscribedAt *time.Time `json:"unsubscribedAt"` // nil: none
+	Subject        string     `json:"subject"`
+	HTML           string     `json:"html"` // empty: none
+	Text           string     `json:"text"` // empty: none
 }
 
-// BroadcastRecipientFilter is a broadcast recipient filter. Unknown values are kept.
+// BroadcastRecipientFilter is shape BroadcastRecipientFilter. Unknown values are kept.
 type BroadcastRecipientFilter string
 
 // The known values of BroadcastRecipientFilter.
@@ -2259,23 +2254,23 @@ const (
 
 // BroadcastStats is the answer of broadcasts.stats, shape BroadcastStatsResource.
 type BroadcastStats struct {
-	BroadcastID string                 `json:"broadcastId"` // id of the broadcast
-	Grain       TrackingGrain          `json:"grain"`       // how long one bucket is
+	BroadcastID string                 `json:"broadcastId"`
+	Grain       TrackingGrain          `json:"grain"` // length of a bucket
 	Totals      BroadcastStatsTotals   `json:"totals"`
 	Window      *BroadcastStatsWindow  `json:"window"` // nil: none
 	Series      []BroadcastStatsBucket `json:"series"`
 }
 
-// BroadcastStatsBucket is a broadcast stats bucket. It is shape BroadcastStatsBucket, in BroadcastStats.
+// BroadcastStatsBucket is shape BroadcastStatsBucket, in BroadcastStats.
 type BroadcastStatsBucket struct {
-	Bucket       string `json:"bucket"` // when the bucket begins
+	Bucket       string `json:"bucket"` // when it begins
 	Delivered    int    `json:"delivered"`
 	Opened       int    `json:"opened"`
 	Clicked      int    `json:"clicked"`
 	Unsubscribed int    `json:"unsubscribed"`
 }
 
-// BroadcastStatsTotals is broadcast stats totals. It is shape BroadcastStatsTotals, in BroadcastStats.
+// BroadcastStatsTotals is shape BroadcastStatsTotals, in BroadcastStats.
 type BroadcastStatsTotals struct {
 	Recipients   int `json:"recipients"`
 	Pending      int `json:"pending"`
@@ -2291,9 +2286,9 @@ type BroadcastStatsTotals struct {
 	Clicks       int `json:"clicks"`
 }
 
-// BroadcastStatsWindow is a broadcast stats window. It is shape BroadcastStatsWindow, in BroadcastStats.
+// BroadcastStatsWindow is shape BroadcastStatsWindow, in BroadcastStats.
 type BroadcastStatsWindow struct {
-	Since        time.Time `json:"since"` // when the counted time begins; UTC
+	Since        time.Time `json:"since"`
 	Delivered    int       `json:"delivered"`
 	Bounced      int       `json:"bounced"`
 	Complained   int       `json:"complained"`
@@ -2302,7 +2297,7 @@ type BroadcastStatsWindow struct {
 	Unsubscribed int       `json:"unsubscribed"`
 }
 
-// BroadcastStatus is a broadcast status. Unknown values are kept.
+// BroadcastStatus is shape BroadcastStatus, in BroadcastAnalyticsRow, Broadcast and 1 more. Unknown values are kept.
 type BroadcastStatus string
 
 // The known values of BroadcastStatus.
@@ -2315,7 +2310,7 @@ const (
 	BroadcastStatusCancelled BroadcastStatus = "cancelled"
 )
 
-// BuiltinRole is a builtin role. Unknown values are kept.
+// BuiltinRole is shape BuiltinRole, in InvitationRole, MemberRole and 1 more. Unknown values are kept.
 type BuiltinRole string
 
 // The known values of BuiltinRole.
@@ -2328,14 +2323,14 @@ const (
 	BuiltinRoleDeveloper BuiltinRole = "developer"
 )
 
-// CalendarAttendeeInput is a calendar attendee input. It is shape CalendarAttendeeInput, in CalendarEventCreate and CalendarEventPatch.
+// CalendarAttendeeInput is shape CalendarAttendeeInput, in CalendarEventCreate and CalendarEventPatch.
 type CalendarAttendeeInput struct {
-	Email    string    `json:"email"`             // the email address; required
-	Name     string    `json:"name,omitempty"`    // its name; empty: left out
-	Optional Opt[bool] `json:"optional,omitzero"` // whether it is optional
+	Email    string    `json:"email"`          // required
+	Name     string    `json:"name,omitempty"` // empty: left out
+	Optional Opt[bool] `json:"optional,omitzero"`
 }
 
-// CalendarColor is a calendar color. Unknown values are kept.
+// CalendarColor is shape CalendarColor, in CalendarSubscriptionCreate, CalendarSubscriptionPatch and 1 more. Unknown values are kept.
 type CalendarColor string
 
 // The known values of CalendarColor.
@@ -2363,17 +2358,17 @@ type CalendarEventAnswer struct {
 
 // CalendarEventCancel is the body of calendar.cancelEvent, shape CalendarEventCancel.
 type CalendarEventCancel struct {
-	From string `json:"from,omitempty"` // the sender; empty: left out
+	From string `json:"from,omitempty"` // empty: left out
 }
 
 // CalendarEventCreate is the body of calendar.createEvent, shape CalendarEventCreate.
 type CalendarEventCreate struct {
 	Summary      string                  `json:"summary"`               // required
-	Start        Instant                 `json:"start"`                 // when it begins; required
-	End          Instant                 `json:"end"`                   // when it ends; required
-	Description  string                  `json:"description,omitempty"` // what it is for; empty: left out
+	Start        Instant                 `json:"start"`                 // required
+	End          Instant                 `json:"end"`                   // required
+	Description  string                  `json:"description,omitempty"` // empty: left out
 	Location     string                  `json:"location,omitempty"`    // empty: left out
-	URL          string                  `json:"url,omitempty"`         // the URL; empty: left out
+	URL          string                  `json:"url,omitempty"`         // empty: left out
 	AllDay       Opt[bool]               `json:"allDay,omitzero"`
 	Timezone     string                  `json:"timezone,omitempty"`     // an IANA zone; empty: left out
 	Recurrence   string                  `json:"recurrence,omitempty"`   // empty: left out
@@ -2382,17 +2377,17 @@ type CalendarEventCreate struct {
 	Transparency CalendarTransparency    `json:"transparency,omitempty"` // empty: left out
 	Visibility   CalendarVisibility      `json:"visibility,omitempty"`   // empty: left out
 	SendInvites  Opt[bool]               `json:"sendInvites,omitzero"`
-	From         string                  `json:"from,omitempty"` // the sender; empty: left out
+	From         string                  `json:"from,omitempty"` // empty: left out
 }
 
 // CalendarEventPatch is the body of calendar.updateEvent, shape CalendarEventPatch. What is left zero stays as it is.
 type CalendarEventPatch struct {
 	Summary      Opt[string]                  `json:"summary,omitzero"`
-	Start        Opt[Instant]                 `json:"start,omitzero"`       // when it begins
-	End          Opt[Instant]                 `json:"end,omitzero"`         // when it ends
-	Description  Opt[string]                  `json:"description,omitzero"` // what it is for
+	Start        Opt[Instant]                 `json:"start,omitzero"`
+	End          Opt[Instant]                 `json:"end,omitzero"`
+	Description  Opt[string]                  `json:"description,omitzero"`
 	Location     Opt[string]                  `json:"location,omitzero"`
-	URL          Opt[string]                  `json:"url,omitzero"` // the URL
+	URL          Opt[string]                  `json:"url,omitzero"`
 	AllDay       Opt[bool]                    `json:"allDay,omitzero"`
 	Timezone     Opt[string]                  `json:"timezone,omitzero"` // an IANA zone
 	Recurrence   Opt[string]                  `json:"recurrence,omitzero"`
@@ -2401,28 +2396,28 @@ type CalendarEventPatch struct {
 	Transparency Opt[CalendarTransparency]    `json:"transparency,omitzero"`
 	Visibility   Opt[CalendarVisibility]      `json:"visibility,omitzero"`
 	SendInvites  Opt[bool]                    `json:"sendInvites,omitzero"`
-	From         Opt[string]                  `json:"from,omitzero"` // the sender
+	From         Opt[string]                  `json:"from,omitzero"`
 }
 
-// CalendarFeed is a calendar feed. It is shape CalendarFeedResource, in the answer of calendar.createFeed, the answer of calendar.listFeeds and 1 more.
+// CalendarFeed is shape CalendarFeedResource, in the answer of calendar.createFeed, the answer of calendar.listFeeds and 1 more.
 type CalendarFeed struct {
-	ID         string           `json:"id"`   // the API's id of it
-	Name       string           `json:"name"` // its name
-	Mode       CalendarFeedMode `json:"mode"` // live or test
-	URL        string           `json:"url"`  // the URL
+	ID         string           `json:"id"`
+	Name       string           `json:"name"`
+	Mode       CalendarFeedMode `json:"mode"`
+	URL        string           `json:"url"`
 	WebcalURL  string           `json:"webcalUrl"`
-	ReadCount  int              `json:"readCount"`  // number of reads
-	LastReadAt *time.Time       `json:"lastReadAt"` // when last read; UTC; nil: none
-	CreatedAt  time.Time        `json:"createdAt"`  // when created; UTC
+	ReadCount  int              `json:"readCount"`
+	LastReadAt *time.Time       `json:"lastReadAt"` // nil: none
+	CreatedAt  time.Time        `json:"createdAt"`
 }
 
 // CalendarFeedCreate is the body of calendar.createFeed, shape CalendarFeedCreate.
 type CalendarFeedCreate struct {
-	Name string           `json:"name"` // its name; required
-	Mode CalendarFeedMode `json:"mode"` // live or test; required
+	Name string           `json:"name"` // required
+	Mode CalendarFeedMode `json:"mode"` // required
 }
 
-// CalendarFeedMode is a calendar feed mode. Unknown values are kept.
+// CalendarFeedMode is shape CalendarFeedMode, in CalendarFeedCreate and CalendarFeed. Unknown values are kept.
 type CalendarFeedMode string
 
 // The known values of CalendarFeedMode.
@@ -2431,51 +2426,51 @@ const (
 	CalendarFeedModeBusy CalendarFeedMode = "busy"
 )
 
-// CalendarImport is a calendar import. It is shape CalendarImportResource, in the answer of calendar.getImport, the answer of calendar.importIcs and 2 more.
+// CalendarImport is shape CalendarImportResource, in the answer of calendar.getImport, the answer of calendar.importIcs and 2 more.
 type CalendarImport struct {
-	ID             string           `json:"id"`   // the API's id of it
-	Kind           string           `json:"kind"` // its kind
+	ID             string           `json:"id"`
+	Kind           string           `json:"kind"`
 	Source         ItemImportSource `json:"source"`
-	Status         ItemImportStatus `json:"status"`         // where it stands
-	FileName       string           `json:"fileName"`       // the file's name; empty: none
+	Status         ItemImportStatus `json:"status"`
+	FileName       string           `json:"fileName"`       // empty: none
 	FileBytes      int64            `json:"fileBytes"`      // bytes
-	ParentImportID string           `json:"parentImportId"` // id of the parent import; empty: none
+	ParentImportID string           `json:"parentImportId"` // empty: none
 	Counts         ItemImportCounts `json:"counts"`
 	Report         ItemImportReport `json:"report"`
-	LastError      string           `json:"lastError"`  // what went wrong last; empty: none
-	Undoable       bool             `json:"undoable"`   // whether it is undoable
-	CreatedAt      time.Time        `json:"createdAt"`  // when created; UTC
-	StartedAt      *time.Time       `json:"startedAt"`  // when started; UTC; nil: none
-	FinishedAt     *time.Time       `json:"finishedAt"` // when finished; UTC; nil: none
-	UndoneAt       *time.Time       `json:"undoneAt"`   // when undone; UTC; nil: none
+	LastError      string           `json:"lastError"` // empty: none
+	Undoable       bool             `json:"undoable"`
+	CreatedAt      time.Time        `json:"createdAt"`
+	StartedAt      *time.Time       `json:"startedAt"`  // nil: none
+	FinishedAt     *time.Time       `json:"finishedAt"` // nil: none
+	UndoneAt       *time.Time       `json:"undoneAt"`   // nil: none
 }
 
 // CalendarOccurrence is the answer of calendar.listEvents, shape CalendarOccurrenceResource.
 type CalendarOccurrence struct {
-	EventID        string    `json:"eventId"` // id of the event
+	EventID        string    `json:"eventId"`
 	UID            string    `json:"uid"`
-	Start          time.Time `json:"start"` // when it begins; UTC
-	End            time.Time `json:"end"`   // when it ends; UTC
+	Start          time.Time `json:"start"`
+	End            time.Time `json:"end"`
 	AllDay         bool      `json:"allDay"`
 	Summary        string    `json:"summary"`  // empty: none
 	Location       string    `json:"location"` // empty: none
-	Status         string    `json:"status"`   // where it stands
+	Status         string    `json:"status"`
 	Transparency   string    `json:"transparency"`
 	IsOrganizer    bool      `json:"isOrganizer"`
 	OrganizerEmail string    `json:"organizerEmail"` // empty: none
-	Recurring      bool      `json:"recurring"`      // whether it is recurring
-	MyPartstat     string    `json:"myPartstat"`     // empty: none
-	AttendeeCount  int       `json:"attendeeCount"`  // number of attendees
-	SubscriptionID string    `json:"subscriptionId"` // id of the subscription; empty: none
+	Recurring      bool      `json:"recurring"`
+	MyPartstat     string    `json:"myPartstat"` // empty: none
+	AttendeeCount  int       `json:"attendeeCount"`
+	SubscriptionID string    `json:"subscriptionId"` // empty: none
 }
 
 // CalendarProposalDecline is the body of calendar.declineProposal, shape CalendarProposalDecline.
 type CalendarProposalDecline struct {
 	Attendee string `json:"attendee"`       // required
-	From     string `json:"from,omitempty"` // the sender; empty: left out
+	From     string `json:"from,omitempty"` // empty: left out
 }
 
-// CalendarReminderAction is a calendar reminder action. Unknown values are kept.
+// CalendarReminderAction is shape CalendarReminderAction, in CalendarReminderInput. Unknown values are kept.
 type CalendarReminderAction string
 
 // The known values of CalendarReminderAction.
@@ -2485,13 +2480,13 @@ const (
 	CalendarReminderActionAudio   CalendarReminderAction = "AUDIO"
 )
 
-// CalendarReminderInput is a calendar reminder input. It is shape CalendarReminderInput, in CalendarEventCreate and CalendarEventPatch.
+// CalendarReminderInput is shape CalendarReminderInput, in CalendarEventCreate and CalendarEventPatch.
 type CalendarReminderInput struct {
 	MinutesBefore int                    `json:"minutesBefore"`    // required
 	Action        CalendarReminderAction `json:"action,omitempty"` // empty: left out
 }
 
-// CalendarResponse is a calendar response. Unknown values are kept.
+// CalendarResponse is shape CalendarResponse, in CalendarEventAnswer. Unknown values are kept.
 type CalendarResponse string
 
 // The known values of CalendarResponse.
@@ -2501,28 +2496,28 @@ const (
 	CalendarResponseTentative CalendarResponse = "TENTATIVE"
 )
 
-// CalendarSubscription is a calendar subscription. It is shape CalendarSubscriptionResource, in the answer of calendar.createSubscription, the answer of calendar.listSubscriptions and 2 more.
+// CalendarSubscription is shape CalendarSubscriptionResource, in the answer of calendar.createSubscription, the answer of calendar.listSubscriptions and 2 more.
 type CalendarSubscription struct {
-	ID            string                     `json:"id"`            // the API's id of it
-	Name          string                     `json:"name"`          // its name
-	URL           string                     `json:"url"`           // the URL
-	Color         CalendarColor              `json:"color"`         // its colour
-	Status        CalendarSubscriptionStatus `json:"status"`        // where it stands
-	LastError     CalendarSubscriptionError  `json:"lastError"`     // what went wrong last; empty: none
-	EventCount    int                        `json:"eventCount"`    // number of events
-	LastSyncedAt  *time.Time                 `json:"lastSyncedAt"`  // when last synced; UTC; nil: none
-	LastFetchedAt *time.Time                 `json:"lastFetchedAt"` // when last fetched; UTC; nil: none
-	CreatedAt     time.Time                  `json:"createdAt"`     // when created; UTC
+	ID            string                     `json:"id"`
+	Name          string                     `json:"name"`
+	URL           string                     `json:"url"`
+	Color         CalendarColor              `json:"color"`
+	Status        CalendarSubscriptionStatus `json:"status"`
+	LastError     CalendarSubscriptionError  `json:"lastError"` // empty: none
+	EventCount    int                        `json:"eventCount"`
+	LastSyncedAt  *time.Time                 `json:"lastSyncedAt"`  // nil: none
+	LastFetchedAt *time.Time                 `json:"lastFetchedAt"` // nil: none
+	CreatedAt     time.Time                  `json:"createdAt"`
 }
 
 // CalendarSubscriptionCreate is the body of calendar.createSubscription, shape CalendarSubscriptionCreate.
 type CalendarSubscriptionCreate struct {
-	URL   string        `json:"url"`             // the URL; required
-	Name  string        `json:"name,omitempty"`  // its name; empty: left out
-	Color CalendarColor `json:"color,omitempty"` // its colour; empty: left out
+	URL   string        `json:"url"`             // required
+	Name  string        `json:"name,omitempty"`  // empty: left out
+	Color CalendarColor `json:"color,omitempty"` // empty: left out
 }
 
-// CalendarSubscriptionError is a calendar subscription error. Unknown values are kept.
+// CalendarSubscriptionError is shape CalendarSubscriptionError, in CalendarSubscription. Unknown values are kept.
 type CalendarSubscriptionError string
 
 // The known values of CalendarSubscriptionError.
@@ -2535,11 +2530,11 @@ const (
 
 // CalendarSubscriptionPatch is the body of calendar.updateSubscription, shape CalendarSubscriptionPatch. What is left zero stays as it is.
 type CalendarSubscriptionPatch struct {
-	Name  Opt[string]        `json:"name,omitzero"`  // its name
-	Color Opt[CalendarColor] `json:"color,omitzero"` // its colour
+	Name  Opt[string]        `json:"name,omitzero"`
+	Color Opt[CalendarColor] `json:"color,omitzero"`
 }
 
-// CalendarSubscriptionStatus is a calendar subscription status. Unknown values are kept.
+// CalendarSubscriptionStatus is shape CalendarSubscriptionStatus, in CalendarSubscription. Unknown values are kept.
 type CalendarSubscriptionStatus string
 
 // The known values of CalendarSubscriptionStatus.
@@ -2549,7 +2544,7 @@ const (
 	CalendarSubscriptionStatusStopped CalendarSubscriptionStatus = "stopped"
 )
 
-// CalendarTransparency is a calendar transparency. Unknown values are kept.
+// CalendarTransparency is shape CalendarTransparency, in CalendarEventCreate and CalendarEventPatch. Unknown values are kept.
 type CalendarTransparency string
 
 // The known values of CalendarTransparency.
@@ -2558,7 +2553,7 @@ const (
 	CalendarTransparencyTransparent CalendarTransparency = "TRANSPARENT"
 )
 
-// CalendarVisibility is a calendar visibility. Unknown values are kept.
+// CalendarVisibility is shape CalendarVisibility, in CalendarEventCreate and CalendarEventPatch. Unknown values are kept.
 type CalendarVisibility string
 
 // The known values of CalendarVisibility.
@@ -2568,16 +2563,16 @@ const (
 	CalendarVisibilityConfidential CalendarVisibility = "CONFIDENTIAL"
 )
 
-// Chat is a chat. It is shape ChatResource, in the answer of chats.get, the answer of chats.list and 1 more.
+// Chat is shape ChatResource, in the answer of chats.get, the answer of chats.list and 1 more.
 type Chat struct {
-	ID           string    `json:"id"`           // the API's id of it
-	Title        string    `json:"title"`        // the title
-	Kind         string    `json:"kind"`         // its kind
-	MessageCount int       `json:"messageCount"` // number of messages
-	UpdatedAt    time.Time `json:"updatedAt"`    // when updated; UTC
+	ID           string    `json:"id"`
+	Title        string    `json:"title"`
+	Kind         string    `json:"kind"`
+	MessageCount int       `json:"messageCount"`
+	UpdatedAt    time.Time `json:"updatedAt"`
 }
 
-// ChatSort is a chat sort. Unknown values are kept.
+// ChatSort is shape ChatSort. Unknown values are kept.
 type ChatSort string
 
 // The known values of ChatSort.
@@ -2589,34 +2584,34 @@ const (
 
 // ConnectedApp is the answer of account.listConnectedApps, shape ConnectedAppResource.
 type ConnectedApp struct {
-	ClientID            string             `json:"clientId"`  // id of the client
-	Name                string             `json:"name"`      // its name; empty: none
-	Kind                ConnectedAppKind   `json:"kind"`      // its kind
+	ClientID            string             `json:"clientId"`
+	Name                string             `json:"name"` // empty: none
+	Kind                ConnectedAppKind   `json:"kind"`
 	CLIDevice           string             `json:"cliDevice"` // empty: none
-	Current             bool               `json:"current"`   // whether it is current
+	Current             bool               `json:"current"`
 	RegisteredByAccount bool               `json:"registeredByAccount"`
 	RedirectUris        []string           `json:"redirectUris"`
-	ConnectedAt         *time.Time         `json:"connectedAt"`       // when connected; UTC; nil: none
-	AccessUntil         *time.Time         `json:"accessUntil"`       // until when it can be used; UTC; nil: none
-	TokenCount          int                `json:"tokenCount"`        // number of tokens
-	Status              ConnectedAppStatus `json:"status"`            // where it stands
+	ConnectedAt         *time.Time         `json:"connectedAt"` // nil: none
+	AccessUntil         *time.Time         `json:"accessUntil"` // nil: none
+	TokenCount          int                `json:"tokenCount"`
+	Status              ConnectedAppStatus `json:"status"`
 	UsablePermissions   *int               `json:"usablePermissions"` // nil: none
-	ElevatedUntil       *time.Time         `json:"elevatedUntil"`     // when the elevation ends; UTC; nil: none
+	ElevatedUntil       *time.Time         `json:"elevatedUntil"`     // nil: none
 	Grant               *ConnectedAppGrant `json:"grant"`             // nil: none
 }
 
-// ConnectedAppGrant is a connected app grant. It is shape ConnectedAppGrant, in ConnectedApp.
+// ConnectedAppGrant is shape ConnectedAppGrant, in ConnectedApp.
 type ConnectedAppGrant struct {
-	WorkspaceID      string     `json:"workspaceId"`   // id of the workspace
+	WorkspaceID      string     `json:"workspaceId"`
 	WorkspaceName    string     `json:"workspaceName"` // empty: none
 	Permissions      []string   `json:"permissions"`
 	AddressAllowlist []string   `json:"addressAllowlist"` // nil: null or absent
 	DomainAllowlist  []string   `json:"domainAllowlist"`  // nil: null or absent
-	ExpiresAt        *time.Time `json:"expiresAt"`        // when expires; UTC; nil: none
-	UpdatedAt        time.Time  `json:"updatedAt"`        // when updated; UTC
+	ExpiresAt        *time.Time `json:"expiresAt"`        // nil: none
+	UpdatedAt        time.Time  `json:"updatedAt"`
 }
 
-// ConnectedAppKind is a connected app kind. Unknown values are kept.
+// ConnectedAppKind is shape ConnectedAppKind, in ConnectedApp. Unknown values are kept.
 type ConnectedAppKind string
 
 // The known values of ConnectedAppKind.
@@ -2625,7 +2620,7 @@ const (
 	ConnectedAppKindCLI ConnectedAppKind = "cli"
 )
 
-// ConnectedAppStatus is a connected app status. Unknown values are kept.
+// ConnectedAppStatus is shape ConnectedAppStatus, in ConnectedApp. Unknown values are kept.
 type ConnectedAppStatus string
 
 // The known values of ConnectedAppStatus.
@@ -2636,7 +2631,7 @@ const (
 	ConnectedAppStatusAccessLost    ConnectedAppStatus = "access-lost"
 )
 
-// ConsolePermission is a console permission. Unknown values are kept.
+// ConsolePermission is shape ConsolePermission, in Permission. Unknown values are kept.
 type ConsolePermission string
 
 // The known values of ConsolePermission.
@@ -2651,54 +2646,54 @@ const (
 
 // Contact is the answer of contacts.list, shape ContactResource.
 type Contact struct {
-	Email      string        `json:"email"` // the email address
-	Name       string        `json:"name"`  // its name; empty: none
+	Email      string        `json:"email"`
+	Name       string        `json:"name"` // empty: none
 	Source     ContactSource `json:"source"`
 	Notes      string        `json:"notes"`      // empty: none
 	PhotoURL   string        `json:"photoUrl"`   // empty: none
-	LastSeenAt *time.Time    `json:"lastSeenAt"` // when last seen; UTC; nil: none
-	CreatedAt  time.Time     `json:"createdAt"`  // when created; UTC
-	UpdatedAt  time.Time     `json:"updatedAt"`  // when updated; UTC
+	LastSeenAt *time.Time    `json:"lastSeenAt"` // nil: none
+	CreatedAt  time.Time     `json:"createdAt"`
+	UpdatedAt  time.Time     `json:"updatedAt"`
 }
 
 // ContactActivity is the answer of contacts.activity, shape ContactActivityResource.
 type ContactActivity struct {
-	Email     string                  `json:"email"` // the email address
-	Since     time.Time               `json:"since"` // when the counted time begins; UTC
-	Until     time.Time               `json:"until"` // when the counted time ends; UTC
-	Grain     TrackingGrain           `json:"grain"` // how long one bucket is
+	Email     string                  `json:"email"`
+	Since     time.Time               `json:"since"`
+	Until     time.Time               `json:"until"`
+	Grain     TrackingGrain           `json:"grain"` // length of a bucket
 	Buckets   []ContactActivityBucket `json:"buckets"`
 	Totals    ContactActivityTotals   `json:"totals"`
 	ReplyTime ContactReplyTime        `json:"replyTime"`
 }
 
-// ContactActivityBucket is a contact activity bucket. It is shape ContactActivityBucket, in ContactActivity.
+// ContactActivityBucket is shape ContactActivityBucket, in ContactActivity.
 type ContactActivityBucket struct {
-	Bucket   string `json:"bucket"` // when the bucket begins
+	Bucket   string `json:"bucket"` // when it begins
 	Received int    `json:"received"`
 	Sent     int    `json:"sent"`
 }
 
-// ContactActivityTotals is contact activity totals. It is shape ContactActivityTotals, in ContactActivity.
+// ContactActivityTotals is shape ContactActivityTotals, in ContactActivity.
 type ContactActivityTotals struct {
 	Received       int        `json:"received"`
 	Sent           int        `json:"sent"`
 	Threads        int        `json:"threads"`
 	Waiting        int        `json:"waiting"`
-	LastReceivedAt *time.Time `json:"lastReceivedAt"` // when last received; UTC; nil: none
-	LastSentAt     *time.Time `json:"lastSentAt"`     // when last sent; UTC; nil: none
+	LastReceivedAt *time.Time `json:"lastReceivedAt"` // nil: none
+	LastSentAt     *time.Time `json:"lastSentAt"`     // nil: none
 }
 
-// ContactAudience is a contact audience. It is shape ContactAudienceResource, in ContactDetail.
+// ContactAudience is shape ContactAudienceResource, in ContactDetail.
 type ContactAudience struct {
-	ID      string          `json:"id"`      // the API's id of it
-	Name    string          `json:"name"`    // its name
+	ID      string          `json:"id"`
+	Name    string          `json:"name"`
 	Builtin AudienceBuiltin `json:"builtin"` // empty: none
 }
 
 // ContactAudiencesSet is the body of contacts.setAudiences, shape ContactAudiencesSet. What is left zero stays as it is.
 type ContactAudiencesSet struct {
-	AudienceIDs []string `json:"audienceIds"` // ids of the audiences; required
+	AudienceIDs []string `json:"audienceIds"` // required
 }
 
 // MarshalJSON writes the JSON form. A required list is never null.
@@ -2715,16 +2710,16 @@ type ContactBatchDelete struct {
 	Invalid []string `json:"invalid"`
 }
 
-// ContactBlock is a contact block. It is shape ContactBlockResource, in the answer of contacts.block and the answer of contacts.unblock.
+// ContactBlock is shape ContactBlockResource, in the answer of contacts.block and the answer of contacts.unblock.
 type ContactBlock struct {
-	Email     string        `json:"email"`               // the email address
-	Blocked   bool          `json:"blocked"`             // whether it is blocked
-	BlockedBy *ContactRule  `json:"blockedBy,omitempty"` // who blocked it; nil: none
-	Created   *bool         `json:"created,omitempty"`   // whether it is created; nil: none
+	Email     string        `json:"email"`
+	Blocked   bool          `json:"blocked"`
+	BlockedBy *ContactRule  `json:"blockedBy,omitempty"` // nil: none
+	Created   *bool         `json:"created,omitempty"`   // nil: none
 	Removed   []ContactRule `json:"removed,omitempty"`   // nil: null or absent
 }
 
-// ContactBlockList is a contact block list. Unknown values are kept.
+// ContactBlockList is shape ContactBlockList, in ContactRule. Unknown values are kept.
 type ContactBlockList string
 
 // The known values of ContactBlockList.
@@ -2733,31 +2728,31 @@ const (
 	ContactBlockListBlockedDomains ContactBlockList = "blockedDomains"
 )
 
-// ContactCard is a contact card. It is shape ContactCardResource, in the answer of contacts.createCard, the answer of contacts.getCard and 2 more.
+// ContactCard is shape ContactCardResource, in the answer of contacts.createCard, the answer of contacts.getCard and 2 more.
 type ContactCard struct {
-	ID           string               `json:"id"` // the API's id of it
+	ID           string               `json:"id"`
 	UID          string               `json:"uid"`
-	Email        string               `json:"email"`        // the email address; empty: none
-	Name         string               `json:"name"`         // its name; empty: none
+	Email        string               `json:"email"`        // empty: none
+	Name         string               `json:"name"`         // empty: none
 	NameParts    *ContactCardName     `json:"nameParts"`    // nil: none
 	Nickname     string               `json:"nickname"`     // empty: none
 	Organization string               `json:"organization"` // empty: none
 	Department   string               `json:"department"`   // empty: none
-	Title        string               `json:"title"`        // the title; empty: none
+	Title        string               `json:"title"`        // empty: none
 	Birthday     string               `json:"birthday"`     // empty: none
 	Notes        string               `json:"notes"`        // empty: none
 	Emails       []ContactCardValue   `json:"emails"`
 	Phones       []ContactCardValue   `json:"phones"`
 	Addresses    []ContactCardAddress `json:"addresses"`
 	URLs         []ContactCardValue   `json:"urls"`
-	PhotoURL     string               `json:"photoUrl"`  // empty: none
-	CreatedAt    time.Time            `json:"createdAt"` // when created; UTC
-	UpdatedAt    time.Time            `json:"updatedAt"` // when updated; UTC
+	PhotoURL     string               `json:"photoUrl"` // empty: none
+	CreatedAt    time.Time            `json:"createdAt"`
+	UpdatedAt    time.Time            `json:"updatedAt"`
 }
 
-// ContactCardAddress is a contact card address. It is shape ContactCardAddress, in ContactCard.
+// ContactCardAddress is shape ContactCardAddress, in ContactCard.
 type ContactCardAddress struct {
-	Label       ContactCardLabel `json:"label"`       // what it is called
+	Label       ContactCardLabel `json:"label"`
 	CustomLabel string           `json:"customLabel"` // empty: none
 	Street      string           `json:"street"`      // empty: none
 	Locality    string           `json:"locality"`    // empty: none
@@ -2766,9 +2761,9 @@ type ContactCardAddress struct {
 	Country     string           `json:"country"`     // empty: none
 }
 
-// ContactCardAddressInput is a contact card address input. It is shape ContactCardAddressInput, in ContactCardCreate.
+// ContactCardAddressInput is shape ContactCardAddressInput, in ContactCardCreate.
 type ContactCardAddressInput struct {
-	Label       ContactCardLabel `json:"label,omitempty"` // what it is called; empty: left out
+	Label       ContactCardLabel `json:"label,omitempty"` // empty: left out
 	CustomLabel Opt[string]      `json:"customLabel,omitzero"`
 	Street      Opt[string]      `json:"street,omitzero"`
 	Locality    Opt[string]      `json:"locality,omitzero"`
@@ -2779,13 +2774,13 @@ type ContactCardAddressInput struct {
 
 // ContactCardCreate is the body of contacts.createCard, shape ContactCardCreate.
 type ContactCardCreate struct {
-	Email        Opt[string]               `json:"email,omitzero"` // the email address
-	Name         Opt[string]               `json:"name,omitzero"`  // its name
+	Email        Opt[string]               `json:"email,omitzero"`
+	Name         Opt[string]               `json:"name,omitzero"`
 	NameParts    Opt[ContactCardNameInput] `json:"nameParts,omitzero"`
 	Nickname     Opt[string]               `json:"nickname,omitzero"`
 	Organization Opt[string]               `json:"organization,omitzero"`
 	Department   Opt[string]               `json:"department,omitzero"`
-	Title        Opt[string]               `json:"title,omitzero"` // the title
+	Title        Opt[string]               `json:"title,omitzero"`
 	Birthday     Opt[string]               `json:"birthday,omitzero"`
 	Notes        Opt[string]               `json:"notes,omitzero"`
 	Emails       []ContactCardValueInput   `json:"emails,omitzero"`    // nil: left out
@@ -2794,7 +2789,7 @@ type ContactCardCreate struct {
 	URLs         []ContactCardValueInput   `json:"urls,omitzero"`      // nil: left out
 }
 
-// ContactCardLabel is a contact card label. Unknown values are kept.
+// ContactCardLabel is shape ContactCardLabel, in ContactCardAddress, ContactCardAddressInput and 2 more. Unknown values are kept.
 type ContactCardLabel string
 
 // The known values of ContactCardLabel.
@@ -2808,7 +2803,7 @@ const (
 	ContactCardLabelOther  ContactCardLabel = "other"
 )
 
-// ContactCardName is a contact card name. It is shape ContactCardName, in ContactCard.
+// ContactCardName is shape ContactCardName, in ContactCard.
 type ContactCardName struct {
 	Prefix string `json:"prefix"` // empty: none
 	Given  string `json:"given"`  // empty: none
@@ -2817,7 +2812,7 @@ type ContactCardName struct {
 	Suffix string `json:"suffix"` // empty: none
 }
 
-// ContactCardNameInput is a contact card name input. It is shape ContactCardNameInput, in ContactCardCreate.
+// ContactCardNameInput is shape ContactCardNameInput, in ContactCardCreate.
 type ContactCardNameInput struct {
 	Prefix Opt[string] `json:"prefix,omitzero"`
 	Given  Opt[string] `json:"given,omitzero"`
@@ -2826,55 +2821,55 @@ type ContactCardNameInput struct {
 	Suffix Opt[string] `json:"suffix,omitzero"`
 }
 
-// ContactCardPatch has the same fields. It is shape ContactCardPatch, in the body of contacts.updateCard.
+// ContactCardPatch is shape ContactCardPatch, in the body of contacts.updateCard, with the fields of ContactCardCreate.
 type ContactCardPatch = ContactCardCreate
 
-// ContactCardValue is a contact card value. It is shape ContactCardValue, in ContactCard.
+// ContactCardValue is shape ContactCardValue, in ContactCard.
 type ContactCardValue struct {
-	Value       string           `json:"value"`       // the value
-	Label       ContactCardLabel `json:"label"`       // what it is called
+	Value       string           `json:"value"`
+	Label       ContactCardLabel `json:"label"`
 	CustomLabel string           `json:"customLabel"` // empty: none
 }
 
-// ContactCardValueInput is a contact card value input. It is shape ContactCardValueInput, in ContactCardCreate.
+// ContactCardValueInput is shape ContactCardValueInput, in ContactCardCreate.
 type ContactCardValueInput struct {
-	Value       string           `json:"value"`           // the value; required
-	Label       ContactCardLabel `json:"label,omitempty"` // what it is called; empty: left out
+	Value       string           `json:"value"`           // required
+	Label       ContactCardLabel `json:"label,omitempty"` // empty: left out
 	CustomLabel Opt[string]      `json:"customLabel,omitzero"`
 }
 
 // ContactCreate is the body of contacts.create, shape ContactCreate.
 type ContactCreate struct {
-	Email       string      `json:"email"`         // the email address; required
-	Name        Opt[string] `json:"name,omitzero"` // its name
+	Email       string      `json:"email"` // required
+	Name        Opt[string] `json:"name,omitzero"`
 	Notes       Opt[string] `json:"notes,omitzero"`
-	AudienceIDs []string    `json:"audienceIds,omitzero"` // ids of the audiences; nil: left out
+	AudienceIDs []string    `json:"audienceIds,omitzero"` // nil: left out
 }
 
-// ContactDetail is a contact detail. It is shape ContactDetailResource, in the answer of contacts.create, the answer of contacts.get and 5 more.
+// ContactDetail is shape ContactDetailResource, in the answer of contacts.create, the answer of contacts.get and 5 more.
 type ContactDetail struct {
-	Email      string            `json:"email"` // the email address
-	Name       string            `json:"name"`  // its name; empty: none
+	Email      string            `json:"email"`
+	Name       string            `json:"name"` // empty: none
 	Source     ContactSource     `json:"source"`
 	Notes      string            `json:"notes"`      // empty: none
 	PhotoURL   string            `json:"photoUrl"`   // empty: none
-	LastSeenAt *time.Time        `json:"lastSeenAt"` // when last seen; UTC; nil: none
-	CreatedAt  time.Time         `json:"createdAt"`  // when created; UTC
-	UpdatedAt  time.Time         `json:"updatedAt"`  // when updated; UTC
+	LastSeenAt *time.Time        `json:"lastSeenAt"` // nil: none
+	CreatedAt  time.Time         `json:"createdAt"`
+	UpdatedAt  time.Time         `json:"updatedAt"`
 	Audiences  []ContactAudience `json:"audiences"`
 	SignUps    []ContactSignUp   `json:"signUps,omitempty"` // nil: null or absent
 }
 
 // ContactEvent is the answer of contacts.listEvents, shape ContactEventResource.
 type ContactEvent struct {
-	ID         string          `json:"id"`        // the API's id of it
-	ContactID  string          `json:"contactId"` // id of the contact
-	Email      string          `json:"email"`     // the email address
-	Name       string          `json:"name"`      // its name
+	ID         string          `json:"id"`
+	ContactID  string          `json:"contactId"`
+	Email      string          `json:"email"`
+	Name       string          `json:"name"`
 	Properties map[string]Open `json:"properties"`
-	OccurredAt time.Time       `json:"occurredAt"` // when occurred; UTC
-	Mode       Mode            `json:"mode"`       // live or test
-	CreatedAt  time.Time       `json:"createdAt"`  // when created; UTC
+	OccurredAt time.Time       `json:"occurredAt"`
+	Mode       Mode            `json:"mode"`
+	CreatedAt  time.Time       `json:"createdAt"`
 }
 
 // ContactEventBatch is the answer of events.sendBatch, shape ContactEventBatchResource.
@@ -2885,45 +2880,45 @@ type ContactEventBatch struct {
 	IdempotencyKey string `json:"-"`
 }
 
-// ContactEventBatchAccepted is a contact event batch accepted. It is shape ContactEventBatchAccepted, in ContactEventBatch.
+// ContactEventBatchAccepted is shape ContactEventBatchAccepted, in ContactEventBatch.
 type ContactEventBatchAccepted struct {
-	ID         string          `json:"id"`        // the API's id of it
-	ContactID  string          `json:"contactId"` // id of the contact
-	Email      string          `json:"email"`     // the email address
-	Name       string          `json:"name"`      // its name
+	ID         string          `json:"id"`
+	ContactID  string          `json:"contactId"`
+	Email      string          `json:"email"`
+	Name       string          `json:"name"`
 	Properties map[string]Open `json:"properties"`
-	OccurredAt time.Time       `json:"occurredAt"` // when occurred; UTC
-	Mode       Mode            `json:"mode"`       // live or test
-	CreatedAt  time.Time       `json:"createdAt"`  // when created; UTC
-	Replayed   bool            `json:"replayed"`   // whether it is replayed
+	OccurredAt time.Time       `json:"occurredAt"`
+	Mode       Mode            `json:"mode"`
+	CreatedAt  time.Time       `json:"createdAt"`
+	Replayed   bool            `json:"replayed"`
 	Enrolled   []string        `json:"enrolled"`
 	Resumed    int             `json:"resumed"`
 	Index      int             `json:"index"`
 }
 
-// ContactEventBatchFailure is a contact event batch failure. It is shape ContactEventBatchFailure, in ContactEventBatch.
+// ContactEventBatchFailure is shape ContactEventBatchFailure, in ContactEventBatch.
 type ContactEventBatchFailure struct {
 	Index   int    `json:"index"`
-	Code    string `json:"code"`    // the code
-	Message string `json:"message"` // the text
+	Code    string `json:"code"`
+	Message string `json:"message"`
 }
 
 // ContactEventName is the answer of events.listNames, shape ContactEventNameResource.
 type ContactEventName struct {
-	Name string `json:"name"` // its name
+	Name string `json:"name"`
 }
 
 // ContactEventResult is the answer of events.send, shape ContactEventResultResource.
 type ContactEventResult struct {
-	ID         string          `json:"id"`        // the API's id of it
-	ContactID  string          `json:"contactId"` // id of the contact
-	Email      string          `json:"email"`     // the email address
-	Name       string          `json:"name"`      // its name
+	ID         string          `json:"id"`
+	ContactID  string          `json:"contactId"`
+	Email      string          `json:"email"`
+	Name       string          `json:"name"`
 	Properties map[string]Open `json:"properties"`
-	OccurredAt time.Time       `json:"occurredAt"` // when occurred; UTC
-	Mode       Mode            `json:"mode"`       // live or test
-	CreatedAt  time.Time       `json:"createdAt"`  // when created; UTC
-	Replayed   bool            `json:"replayed"`   // whether it is replayed
+	OccurredAt time.Time       `json:"occurredAt"`
+	Mode       Mode            `json:"mode"`
+	CreatedAt  time.Time       `json:"createdAt"`
+	Replayed   bool            `json:"replayed"`
 	Enrolled   []string        `json:"enrolled"`
 	Resumed    int             `json:"resumed"`
 	// IdempotencyKey is the key that the call went out under.
@@ -2932,41 +2927,41 @@ type ContactEventResult struct {
 
 // ContactEventSend is the body of events.send and events.sendBatch, shape ContactEventSend.
 type ContactEventSend struct {
-	Name          string         `json:"name"`                // its name; required
-	Email         string         `json:"email,omitempty"`     // the email address; empty: left out
-	ContactID     string         `json:"contactId,omitempty"` // id of the contact; empty: left out
+	Name          string         `json:"name"`                // required
+	Email         string         `json:"email,omitempty"`     // empty: left out
+	ContactID     string         `json:"contactId,omitempty"` // empty: left out
 	Properties    map[string]any `json:"properties,omitzero"` // nil: left out
-	OccurredAt    Instant        `json:"occurredAt,omitzero"` // when occurred; zero: left out
+	OccurredAt    Instant        `json:"occurredAt,omitzero"` // zero: left out
 	CreateContact Opt[bool]      `json:"createContact,omitzero"`
 	ContactName   string         `json:"contactName,omitempty"` // empty: left out
 }
 
-// ContactImport is a contact import. It is shape ContactImportResource, in the answer of contacts.getImport, the answer of contacts.importVcf and 2 more.
+// ContactImport is shape ContactImportResource, in the answer of contacts.getImport, the answer of contacts.importVcf and 2 more.
 type ContactImport struct {
-	ID             string           `json:"id"`   // the API's id of it
-	Kind           string           `json:"kind"` // its kind
+	ID             string           `json:"id"`
+	Kind           string           `json:"kind"`
 	Source         ItemImportSource `json:"source"`
-	Status         ItemImportStatus `json:"status"`         // where it stands
-	FileName       string           `json:"fileName"`       // the file's name; empty: none
+	Status         ItemImportStatus `json:"status"`
+	FileName       string           `json:"fileName"`       // empty: none
 	FileBytes      int64            `json:"fileBytes"`      // bytes
-	ParentImportID string           `json:"parentImportId"` // id of the parent import; empty: none
+	ParentImportID string           `json:"parentImportId"` // empty: none
 	Counts         ItemImportCounts `json:"counts"`
 	Report         ItemImportReport `json:"report"`
-	LastError      string           `json:"lastError"`  // what went wrong last; empty: none
-	Undoable       bool             `json:"undoable"`   // whether it is undoable
-	CreatedAt      time.Time        `json:"createdAt"`  // when created; UTC
-	StartedAt      *time.Time       `json:"startedAt"`  // when started; UTC; nil: none
-	FinishedAt     *time.Time       `json:"finishedAt"` // when finished; UTC; nil: none
-	UndoneAt       *time.Time       `json:"undoneAt"`   // when undone; UTC; nil: none
+	LastError      string           `json:"lastError"` // empty: none
+	Undoable       bool             `json:"undoable"`
+	CreatedAt      time.Time        `json:"createdAt"`
+	StartedAt      *time.Time       `json:"startedAt"`  // nil: none
+	FinishedAt     *time.Time       `json:"finishedAt"` // nil: none
+	UndoneAt       *time.Time       `json:"undoneAt"`   // nil: none
 }
 
 // ContactPatch is the body of contacts.update, shape ContactPatch. What is left zero stays as it is.
 type ContactPatch struct {
-	Name  Opt[string] `json:"name,omitzero"` // its name
+	Name  Opt[string] `json:"name,omitzero"`
 	Notes Opt[string] `json:"notes,omitzero"`
 }
 
-// ContactPhotoType is a contact photo type. Unknown values are kept.
+// ContactPhotoType is shape ContactPhotoType. Unknown values are kept.
 type ContactPhotoType string
 
 // The known values of ContactPhotoType.
@@ -2977,7 +2972,7 @@ const (
 	ContactPhotoTypeImageGIF  ContactPhotoType = "image/gif"
 )
 
-// ContactReplyTime is a contact reply time. It is shape ContactReplyTime, in ContactActivity.
+// ContactReplyTime is shape ContactReplyTime, in ContactActivity.
 type ContactReplyTime struct {
 	Yours  *float64 `json:"yours"`  // nil: none
 	Theirs *float64 `json:"theirs"` // nil: none
@@ -2985,32 +2980,32 @@ type ContactReplyTime struct {
 
 // ContactSave is the body of contacts.save, shape ContactSave. What is left zero stays as it is.
 type ContactSave struct {
-	Name  Opt[string] `json:"name,omitzero"` // its name
+	Name  Opt[string] `json:"name,omitzero"`
 	Notes Opt[string] `json:"notes,omitzero"`
 }
 
-// ContactSignUp is a contact sign up. It is shape ContactSignUp, in ContactDetail.
+// ContactSignUp is shape ContactSignUp, in ContactDetail.
 type ContactSignUp struct {
-	ID          string                `json:"id"`     // the API's id of it
-	FormID      string                `json:"formId"` // id of the form
+	ID          string                `json:"id"`
+	FormID      string                `json:"formId"`
 	FormName    string                `json:"formName"`
-	Status      FormSubmissionStatus  `json:"status"` // where it stands
+	Status      FormSubmissionStatus  `json:"status"`
 	Answers     []ContactSignUpAnswer `json:"answers"`
-	SourceURL   string                `json:"sourceUrl"`   // empty: none
-	CreatedAt   time.Time             `json:"createdAt"`   // when created; UTC
-	ConfirmedAt *time.Time            `json:"confirmedAt"` // when confirmed; UTC; nil: none
+	SourceURL   string                `json:"sourceUrl"` // empty: none
+	CreatedAt   time.Time             `json:"createdAt"`
+	ConfirmedAt *time.Time            `json:"confirmedAt"` // nil: none
 }
 
-// ContactSignUpAnswer is a contact sign up answer. It is shape ContactSignUpAnswer, in ContactSignUp.
+// ContactSignUpAnswer is shape ContactSignUpAnswer, in ContactSignUp.
 type ContactSignUpAnswer struct {
-	Key     string        `json:"key"`   // its key
-	Label   string        `json:"label"` // what it is called
-	Type    FormFieldType `json:"type"`  // its type
-	Value   Open          `json:"value"` // the value
+	Key     string        `json:"key"`
+	Label   string        `json:"label"`
+	Type    FormFieldType `json:"type"`
+	Value   Open          `json:"value"`
 	Display string        `json:"display"`
 }
 
-// ContactSource is a contact source. Unknown values are kept.
+// ContactSource is shape ContactSource, in AudienceContact, Contact and 2 more. Unknown values are kept.
 type ContactSource string
 
 // The known values of ContactSource.
@@ -3022,28 +3017,28 @@ const (
 
 // ContactThread is the answer of contacts.listThreads, shape ContactThreadResource.
 type ContactThread struct {
-	ID           string                    `json:"id"`           // the API's id of it
-	Subject      string                    `json:"subject"`      // the subject; empty: none
-	From         *ContactThreadFrom        `json:"from"`         // the sender; nil: none
-	ReceivedAt   *time.Time                `json:"receivedAt"`   // when received; UTC; nil: none
-	MessageCount int                       `json:"messageCount"` // number of messages
+	ID           string                    `json:"id"`
+	Subject      string                    `json:"subject"`    // empty: none
+	From         *ContactThreadFrom        `json:"from"`       // nil: none
+	ReceivedAt   *time.Time                `json:"receivedAt"` // nil: none
+	MessageCount int                       `json:"messageCount"`
 	HasUnread    bool                      `json:"hasUnread"`
 	Labels       []ContactThreadLabelsItem `json:"labels"`
 }
 
-// ContactThreadFrom is a contact thread from. It is shape ContactThreadResourceFrom, in ContactThread.
+// ContactThreadFrom is shape ContactThreadResourceFrom, in ContactThread.
 type ContactThreadFrom struct {
-	Name  string `json:"name"`  // its name; empty: none
-	Email string `json:"email"` // the email address
+	Name  string `json:"name"` // empty: none
+	Email string `json:"email"`
 }
 
-// ContactThreadLabelsItem is a contact thread labels item. It is shape ContactThreadResourceLabelsItem, in ContactThread.
+// ContactThreadLabelsItem is shape ContactThreadResourceLabelsItem, in ContactThread.
 type ContactThreadLabelsItem struct {
-	ID   string `json:"id"`   // the API's id of it
-	Name string `json:"name"` // its name
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
-// ContactThreadSort is a contact thread sort. Unknown values are kept.
+// ContactThreadSort is shape ContactThreadSort. Unknown values are kept.
 type ContactThreadSort string
 
 // The known values of ContactThreadSort.
@@ -3062,7 +3057,7 @@ type CostEstimate struct {
 	Cheapest PlanID           `json:"cheapest"` // empty: none
 }
 
-// CostEstimateNeed is a cost estimate need. It is shape CostEstimateResourceNeed, in CostEstimate.
+// CostEstimateNeed is shape CostEstimateResourceNeed, in CostEstimate.
 type CostEstimateNeed struct {
 	Sends     int `json:"sends"`
 	Domains   int `json:"domains"`
@@ -3072,90 +3067,90 @@ type CostEstimateNeed struct {
 
 // CreatedAPIKey is the answer of keys.create, shape CreatedApiKeyResource.
 type CreatedAPIKey struct {
-	ID               string          `json:"id"`   // the API's id of it
-	Name             string          `json:"name"` // its name
-	Mode             Mode            `json:"mode"` // live or test
+	ID               string          `json:"id"`
+	Name             string          `json:"name"`
+	Mode             Mode            `json:"mode"`
 	MaskedKey        string          `json:"maskedKey"`
 	KeyLast4         string          `json:"keyLast4"`
-	Status           APIKeyStatus    `json:"status"`           // where it stands
-	Scopes           []APIScope      `json:"scopes"`           // what it may do
-	RoleID           string          `json:"roleId"`           // id of the role; empty: none
+	Status           APIKeyStatus    `json:"status"`
+	Scopes           []APIScope      `json:"scopes"`
+	RoleID           string          `json:"roleId"`           // empty: none
 	RoleName         string          `json:"roleName"`         // empty: none
 	AddressAllowlist []string        `json:"addressAllowlist"` // nil: null or absent
 	DomainAllowlist  []string        `json:"domainAllowlist"`  // nil: null or absent
-	ExpiresAt        *time.Time      `json:"expiresAt"`        // when expires; UTC; nil: none
-	LastUsedAt       *time.Time      `json:"lastUsedAt"`       // when last used; UTC; nil: none
+	ExpiresAt        *time.Time      `json:"expiresAt"`        // nil: none
+	LastUsedAt       *time.Time      `json:"lastUsedAt"`       // nil: none
 	TotalUses        int             `json:"totalUses"`
-	RotatedAt        *time.Time      `json:"rotatedAt"`      // when rotated; UTC; nil: none
-	RotationCount    int             `json:"rotationCount"`  // number of rotations
-	DeactivatedAt    *time.Time      `json:"deactivatedAt"`  // when deactivated; UTC; nil: none
-	RevokedAt        *time.Time      `json:"revokedAt"`      // when revoked; UTC; nil: none
-	RevokedReason    string          `json:"revokedReason"`  // empty: none
-	CreatedAt        time.Time       `json:"createdAt"`      // when created; UTC
-	CreatedBy        *AuditActor     `json:"createdBy"`      // who created it; nil: none
-	UpdatedAt        time.Time       `json:"updatedAt"`      // when updated; UTC
-	UpdatedBy        *AuditActor     `json:"updatedBy"`      // who updated it; nil: none
-	LastChangeAt     *time.Time      `json:"lastChangeAt"`   // when last change; UTC; nil: none
+	RotatedAt        *time.Time      `json:"rotatedAt"` // nil: none
+	RotationCount    int             `json:"rotationCount"`
+	DeactivatedAt    *time.Time      `json:"deactivatedAt"` // nil: none
+	RevokedAt        *time.Time      `json:"revokedAt"`     // nil: none
+	RevokedReason    string          `json:"revokedReason"` // empty: none
+	CreatedAt        time.Time       `json:"createdAt"`
+	CreatedBy        *AuditActor     `json:"createdBy"` // nil: none
+	UpdatedAt        time.Time       `json:"updatedAt"`
+	UpdatedBy        *AuditActor     `json:"updatedBy"`      // nil: none
+	LastChangeAt     *time.Time      `json:"lastChangeAt"`   // nil: none
 	LastChangeType   APIKeyEventType `json:"lastChangeType"` // empty: none
-	Token            string          `json:"token"`          // the secret token
+	Token            string          `json:"token"`
 }
 
 // CreatedAppPassword is the answer of domains.createAppPassword, shape CreatedAppPasswordResource.
 type CreatedAppPassword struct {
-	ID               string            `json:"id"`   // the API's id of it
-	Name             string            `json:"name"` // its name
+	ID               string            `json:"id"`
+	Name             string            `json:"name"`
 	Last4            string            `json:"last4"`
 	Origin           AppPasswordOrigin `json:"origin"`
 	Owner            AppPasswordOwner  `json:"owner"`
-	CreatedAt        time.Time         `json:"createdAt"`        // when created; UTC
-	LastUsedAt       *time.Time        `json:"lastUsedAt"`       // when last used; UTC; nil: none
+	CreatedAt        time.Time         `json:"createdAt"`
+	LastUsedAt       *time.Time        `json:"lastUsedAt"`       // nil: none
 	LastUsedProtocol MailAppProtocol   `json:"lastUsedProtocol"` // empty: none
 	LastUsedClient   string            `json:"lastUsedClient"`   // empty: none
-	Password         string            `json:"password"`         // the password
+	Password         string            `json:"password"`
 	Servers          MailAppSettings   `json:"servers"`
 	AppleProfile     string            `json:"appleProfile"`
 }
 
 // CreatedTempInbox is the answer of tempMail.create, shape CreatedTempInboxResource.
 type CreatedTempInbox struct {
-	ID             string     `json:"id"`        // the API's id of it
-	Address        string     `json:"address"`   // the address
-	Domain         string     `json:"domain"`    // the domain name
-	CreatedAt      time.Time  `json:"createdAt"` // when created; UTC
-	ExpiresAt      time.Time  `json:"expiresAt"` // when expires; UTC
+	ID             string     `json:"id"`
+	Address        string     `json:"address"`
+	Domain         string     `json:"domain"`
+	CreatedAt      time.Time  `json:"createdAt"`
+	ExpiresAt      time.Time  `json:"expiresAt"`
 	ExtensionsLeft int        `json:"extensionsLeft"`
-	MessageCount   int        `json:"messageCount"` // number of messages
+	MessageCount   int        `json:"messageCount"`
 	MessageLimit   int        `json:"messageLimit"`
-	LastMessageAt  *time.Time `json:"lastMessageAt"` // when last message; UTC; nil: none
-	Token          string     `json:"token"`         // the secret token
+	LastMessageAt  *time.Time `json:"lastMessageAt"` // nil: none
+	Token          string     `json:"token"`
 }
 
-// CreatedWebhook is a created webhook. It is shape CreatedWebhookResource, in the answer of webhooks.create and the answer of webhooks.rotateSecret.
+// CreatedWebhook is shape CreatedWebhookResource, in the answer of webhooks.create and the answer of webhooks.rotateSecret.
 type CreatedWebhook struct {
-	ID                  string         `json:"id"`          // the API's id of it
-	URL                 string         `json:"url"`         // the URL
-	Description         string         `json:"description"` // what it is for; empty: none
+	ID                  string         `json:"id"`
+	URL                 string         `json:"url"`
+	Description         string         `json:"description"` // empty: none
 	EventTypes          []WebhookEvent `json:"eventTypes"`
-	Enabled             bool           `json:"enabled"`        // whether it is on
-	DisabledAt          *time.Time     `json:"disabledAt"`     // when disabled; UTC; nil: none
+	Enabled             bool           `json:"enabled"`
+	DisabledAt          *time.Time     `json:"disabledAt"`     // nil: none
 	DisabledReason      string         `json:"disabledReason"` // empty: none
 	ConsecutiveFailures int            `json:"consecutiveFailures"`
 	AddressAllowlist    []string       `json:"addressAllowlist"`
 	DomainAllowlist     []string       `json:"domainAllowlist"`
-	LastDeliveryAt      *time.Time     `json:"lastDeliveryAt"` // when last delivery; UTC; nil: none
-	CreatedAt           time.Time      `json:"createdAt"`      // when created; UTC
-	Secret              string         `json:"secret"`         // the secret
+	LastDeliveryAt      *time.Time     `json:"lastDeliveryAt"` // nil: none
+	CreatedAt           time.Time      `json:"createdAt"`
+	Secret              string         `json:"secret"`
 }
 
 // CreatedWorkspace is the answer of workspaces.create, shape CreatedWorkspaceResource.
 type CreatedWorkspace struct {
-	ID     string `json:"id"`   // the API's id of it
-	Name   string `json:"name"` // its name
+	ID     string `json:"id"`
+	Name   string `json:"name"`
 	Slug   string `json:"slug"`
-	Active bool   `json:"active"` // whether it is active
+	Active bool   `json:"active"`
 }
 
-// CredentialKind is a credential kind. Unknown values are kept.
+// CredentialKind is shape CredentialKind. Unknown values are kept.
 type CredentialKind string
 
 // The known values of CredentialKind.
@@ -3166,79 +3161,79 @@ const (
 
 // DMARCReport is the answer of tools.checkDmarc, shape DmarcReportResource.
 type DMARCReport struct {
-	Domain        string            `json:"domain"`        // the domain name
+	Domain        string            `json:"domain"`
 	Record        string            `json:"record"`        // empty: none
 	InheritedFrom string            `json:"inheritedFrom"` // empty: none
-	Tags          map[string]string `json:"tags"`          // the sender's own marks
+	Tags          map[string]string `json:"tags"`
 	Stage         DomainDMARCStage  `json:"stage"`
 	Issues        []string          `json:"issues"`
 }
 
-// DNSAccount is a DNS account. It is shape DnsAccount, in DeletedDNSConnection, DNSConnectionDetail and 4 more.
+// DNSAccount is shape DnsAccount, in DeletedDNSConnection, DNSConnectionDetail and 4 more.
 type DNSAccount struct {
-	ID   string `json:"id"`   // the API's id of it
-	Name string `json:"name"` // its name; empty: none
+	ID   string `json:"id"`
+	Name string `json:"name"` // empty: none
 }
 
-// DNSConnection is a DNS connection. It is shape DnsConnectionResource, in DNSConnectionList.
+// DNSConnection is shape DnsConnectionResource, in DNSConnectionList.
 type DNSConnection struct {
-	ID             string                `json:"id"` // the API's id of it
+	ID             string                `json:"id"`
 	Provider       string                `json:"provider"`
-	Subject        string                `json:"subject"` // the subject
+	Subject        string                `json:"subject"`
 	Accounts       []DNSAccount          `json:"accounts"`
-	Status         DNSConnectionStatus   `json:"status"`         // where it stands
-	LastVerifiedAt *time.Time            `json:"lastVerifiedAt"` // when last verified; UTC; nil: none
-	LastError      string                `json:"lastError"`      // what went wrong last; empty: none
-	CreatedAt      time.Time             `json:"createdAt"`      // when created; UTC
+	Status         DNSConnectionStatus   `json:"status"`
+	LastVerifiedAt *time.Time            `json:"lastVerifiedAt"` // nil: none
+	LastError      string                `json:"lastError"`      // empty: none
+	CreatedAt      time.Time             `json:"createdAt"`
 	Domains        []DNSConnectionDomain `json:"domains"`
 	Records        int                   `json:"records"`
-	Removable      bool                  `json:"removable"` // whether it is removable
+	Removable      bool                  `json:"removable"`
 }
 
 // DNSConnectionDetail is the answer of dnsConnections.get, shape DnsConnectionDetailResource.
 type DNSConnectionDetail struct {
-	ID             string                `json:"id"` // the API's id of it
+	ID             string                `json:"id"`
 	Provider       string                `json:"provider"`
-	Subject        string                `json:"subject"` // the subject
+	Subject        string                `json:"subject"`
 	Accounts       []DNSAccount          `json:"accounts"`
-	Status         DNSConnectionStatus   `json:"status"`         // where it stands
-	LastVerifiedAt *time.Time            `json:"lastVerifiedAt"` // when last verified; UTC; nil: none
-	LastError      string                `json:"lastError"`      // what went wrong last; empty: none
-	CreatedAt      time.Time             `json:"createdAt"`      // when created; UTC
+	Status         DNSConnectionStatus   `json:"status"`
+	LastVerifiedAt *time.Time            `json:"lastVerifiedAt"` // nil: none
+	LastError      string                `json:"lastError"`      // empty: none
+	CreatedAt      time.Time             `json:"createdAt"`
 	Domains        []DNSConnectionDomain `json:"domains"`
 	Records        int                   `json:"records"`
-	Removable      bool                  `json:"removable"` // whether it is removable
+	Removable      bool                  `json:"removable"`
 	Busy           []string              `json:"busy"`
 	KeepsMail      []string              `json:"keepsMail"`
 }
 
-// DNSConnectionDomain is a DNS connection domain. It is shape DnsConnectionDomain, in DNSConnectionDetail and DNSConnection.
+// DNSConnectionDomain is shape DnsConnectionDomain, in DNSConnectionDetail and DNSConnection.
 type DNSConnectionDomain struct {
-	DomainID  string            `json:"domainId"` // id of the domain
-	Domain    string            `json:"domain"`   // the domain name; empty: none
-	ZoneID    string            `json:"zoneId"`   // id of the zone; empty: none
+	DomainID  string            `json:"domainId"`
+	Domain    string            `json:"domain"`   // empty: none
+	ZoneID    string            `json:"zoneId"`   // empty: none
 	ZoneName  string            `json:"zoneName"` // empty: none
-	State     DNSProvisionState `json:"state"`    // where it stands; empty: none
+	State     DNSProvisionState `json:"state"`    // empty: none
 	Records   int               `json:"records"`
 	KeepsMail bool              `json:"keepsMail"`
-	Busy      bool              `json:"busy"` // whether it is busy
+	Busy      bool              `json:"busy"`
 }
 
 // DNSConnectionList is the answer of dnsConnections.list, shape DnsConnectionListResource.
 type DNSConnectionList struct {
-	Configured bool            `json:"configured"` // whether it is configured
-	Items      []DNSConnection `json:"data"`       // the items
+	Configured bool            `json:"configured"`
+	Items      []DNSConnection `json:"data"`
 }
 
-// DNSConnectionRef is a DNS connection ref. It is shape DnsConnectionRef, in DomainDNS.
+// DNSConnectionRef is shape DnsConnectionRef, in DomainDNS.
 type DNSConnectionRef struct {
-	ID       string              `json:"id"`      // the API's id of it
-	Status   DNSConnectionStatus `json:"status"`  // where it stands
-	Subject  string              `json:"subject"` // the subject
+	ID       string              `json:"id"`
+	Status   DNSConnectionStatus `json:"status"`
+	Subject  string              `json:"subject"`
 	Accounts []DNSAccount        `json:"accounts"`
 }
 
-// DNSConnectionStatus is a DNS connection status. Unknown values are kept.
+// DNSConnectionStatus is shape DnsConnectionStatus, in DeletedDNSConnection, DNSConnectionDetail and 4 more. Unknown values are kept.
 type DNSConnectionStatus string
 
 // The known values of DNSConnectionStatus.
@@ -3249,7 +3244,7 @@ const (
 	DNSConnectionStatusError       DNSConnectionStatus = "error"
 )
 
-// DNSDetachResult is a DNS detach result. It is shape DnsDetachResult, in DeletedDNSConnection.
+// DNSDetachResult is shape DnsDetachResult, in DeletedDNSConnection.
 type DNSDetachResult struct {
 	Domains   int             `json:"domains"`
 	Detached  int             `json:"detached"`
@@ -3259,33 +3254,33 @@ type DNSDetachResult struct {
 	Left      []DNSLeftRecord `json:"left"`
 }
 
-// DNSLeftRecord is a DNS left record. It is shape DnsLeftRecord, in DNSDetachResult, DNSProvisionResult and 1 more.
+// DNSLeftRecord is shape DnsLeftRecord, in DNSDetachResult, DNSProvisionResult and 1 more.
 type DNSLeftRecord struct {
 	Purpose  string `json:"purpose"`
-	Name     string `json:"name"`    // its name
-	Type     string `json:"type"`    // its type
-	Content  string `json:"content"` // the content
+	Name     string `json:"name"`
+	Type     string `json:"type"`
+	Content  string `json:"content"`
 	Standing string `json:"standing"`
-	Detail   string `json:"detail"` // more about it
+	Detail   string `json:"detail"`
 }
 
-// DNSProbeRecord is a DNS probe record. It is shape DnsProbeRecord, in DNSProvisionResult and DomainDNS.
+// DNSProbeRecord is shape DnsProbeRecord, in DNSProvisionResult and DomainDNS.
 type DNSProbeRecord struct {
-	Name      string    `json:"name"`      // its name; empty: none
-	Type      string    `json:"type"`      // its type
-	ZoneID    string    `json:"zoneId"`    // id of the zone
-	ZoneName  string    `json:"zoneName"`  // empty: none
-	Detail    string    `json:"detail"`    // more about it
-	NoticedAt time.Time `json:"noticedAt"` // when noticed; UTC
+	Name      string    `json:"name"` // empty: none
+	Type      string    `json:"type"`
+	ZoneID    string    `json:"zoneId"`
+	ZoneName  string    `json:"zoneName"` // empty: none
+	Detail    string    `json:"detail"`
+	NoticedAt time.Time `json:"noticedAt"`
 }
 
-// DNSProvisionResult is a DNS provision result. It is shape DnsProvisionResult, in DomainDNSSync.
+// DNSProvisionResult is shape DnsProvisionResult, in DomainDNSSync.
 type DNSProvisionResult struct {
 	Outcome      string              `json:"outcome"`
-	State        DNSProvisionState   `json:"state"`        // where it stands
-	ConnectionID string              `json:"connectionId"` // id of the connection; empty: none
-	ZoneID       string              `json:"zoneId"`       // id of the zone; empty: none
-	Proven       bool                `json:"proven"`       // whether it is proven
+	State        DNSProvisionState   `json:"state"`
+	ConnectionID string              `json:"connectionId"` // empty: none
+	ZoneID       string              `json:"zoneId"`       // empty: none
+	Proven       bool                `json:"proven"`
 	Ownership    string              `json:"ownership"`
 	Written      []DNSWrittenRecord  `json:"written"`
 	Adopted      int                 `json:"adopted"`
@@ -3295,10 +3290,10 @@ type DNSProvisionResult struct {
 	Retired      []DNSRetiredRecord  `json:"retired"`
 	Leftovers    []DNSLeftRecord     `json:"leftovers"`
 	Probe        *DNSProbeRecord     `json:"probe"` // nil: none
-	Error        string              `json:"error"` // what went wrong; empty: none
+	Error        string              `json:"error"` // empty: none
 }
 
-// DNSProvisionState is a DNS provision state. Unknown values are kept.
+// DNSProvisionState is shape DnsProvisionState, in DNSConnectionDomain, DNSProvisionResult and 1 more. Unknown values are kept.
 type DNSProvisionState string
 
 // The known values of DNSProvisionState.
@@ -3311,48 +3306,48 @@ const (
 	DNSProvisionStateAwaitingSigning DNSProvisionState = "awaiting-signing"
 )
 
-// DNSRecordConflict is a DNS record conflict. It is shape DnsRecordConflict, in DNSProvisionResult.
+// DNSRecordConflict is shape DnsRecordConflict, in DNSProvisionResult.
 type DNSRecordConflict struct {
-	Kind     string `json:"kind"`     // its kind
-	Purpose  string `json:"purpose"`  // empty: none
-	Name     string `json:"name"`     // its name
+	Kind     string `json:"kind"`
+	Purpose  string `json:"purpose"` // empty: none
+	Name     string `json:"name"`
 	Existing string `json:"existing"` // empty: none
-	Detail   string `json:"detail"`   // more about it
+	Detail   string `json:"detail"`
 }
 
-// DNSRecordFailure is a DNS record failure. It is shape DnsRecordFailure, in DNSProvisionResult.
+// DNSRecordFailure is shape DnsRecordFailure, in DNSProvisionResult.
 type DNSRecordFailure struct {
 	Purpose string `json:"purpose"`
-	Name    string `json:"name"`  // its name
-	Error   string `json:"error"` // what went wrong
+	Name    string `json:"name"`
+	Error   string `json:"error"`
 }
 
-// DNSRecordStep is a DNS record step. It is shape DnsRecordStep, in DNSProvisionResult and DomainDNS.
+// DNSRecordStep is shape DnsRecordStep, in DNSProvisionResult and DomainDNS.
 type DNSRecordStep struct {
 	Purpose    string          `json:"purpose"`
-	Ok         bool            `json:"ok"`     // true
-	Detail     string          `json:"detail"` // more about it
+	Ok         bool            `json:"ok"`
+	Detail     string          `json:"detail"`
 	Visibility string          `json:"visibility"`
 	Records    []DNSStepRecord `json:"records"`
 }
 
-// DNSRetiredRecord is a DNS retired record. It is shape DnsRetiredRecord, in DNSProvisionResult.
+// DNSRetiredRecord is shape DnsRetiredRecord, in DNSProvisionResult.
 type DNSRetiredRecord struct {
 	Purpose string `json:"purpose"`
 	Outcome string `json:"outcome"`
-	Detail  string `json:"detail"` // more about it
+	Detail  string `json:"detail"`
 }
 
-// DNSStepRecord is a DNS step record. It is shape DnsStepRecord, in DNSRecordStep.
+// DNSStepRecord is shape DnsStepRecord, in DNSRecordStep.
 type DNSStepRecord struct {
-	Name       string   `json:"name"` // its name
-	Type       string   `json:"type"` // its type
+	Name       string   `json:"name"`
+	Type       string   `json:"type"`
 	Values     []string `json:"values"`
-	Required   bool     `json:"required"` // whether it is required
+	Required   bool     `json:"required"`
 	Visibility string   `json:"visibility"`
 }
 
-// DNSSyncOutcome is a DNS sync outcome. Unknown values are kept.
+// DNSSyncOutcome is shape DnsSyncOutcome, in DomainDNSSync. Unknown values are kept.
 type DNSSyncOutcome string
 
 // The known values of DNSSyncOutcome.
@@ -3361,7 +3356,7 @@ const (
 	DNSSyncOutcomeSynced  DNSSyncOutcome = "synced"
 )
 
-// DNSSyncPurpose is a DNS sync purpose. Unknown values are kept.
+// DNSSyncPurpose is shape DnsSyncPurpose, in DomainDNSSyncInput. Unknown values are kept.
 type DNSSyncPurpose string
 
 // The known values of DNSSyncPurpose.
@@ -3373,60 +3368,60 @@ const (
 	DNSSyncPurposeAppHost  DNSSyncPurpose = "app-host"
 )
 
-// DNSWrittenRecord is a DNS written record. It is shape DnsWrittenRecord, in DNSProvisionResult.
+// DNSWrittenRecord is shape DnsWrittenRecord, in DNSProvisionResult.
 type DNSWrittenRecord struct {
 	Purpose string `json:"purpose"`
-	Name    string `json:"name"` // its name
-	Type    string `json:"type"` // its type
-	Mode    string `json:"mode"` // live or test
+	Name    string `json:"name"`
+	Type    string `json:"type"`
+	Mode    string `json:"mode"`
 }
 
-// DNSZone is a DNS zone. It is shape DnsZone, in DNSZoneCandidate.
+// DNSZone is shape DnsZone, in DNSZoneCandidate.
 type DNSZone struct {
-	ID          string   `json:"id"`        // the API's id of it
-	Name        string   `json:"name"`      // its name
-	AccountID   string   `json:"accountId"` // id of the account; empty: none
-	Active      bool     `json:"active"`    // whether it is active
-	Status      string   `json:"status"`    // where it stands
-	Type        string   `json:"type"`      // its type
+	ID          string   `json:"id"`
+	Name        string   `json:"name"`
+	AccountID   string   `json:"accountId"` // empty: none
+	Active      bool     `json:"active"`
+	Status      string   `json:"status"`
+	Type        string   `json:"type"`
 	NameServers []string `json:"nameServers"`
-	Covers      bool     `json:"covers"` // whether it is covers
+	Covers      bool     `json:"covers"`
 }
 
-// DNSZoneCandidate is a DNS zone candidate. It is shape DnsZoneCandidate, in DNSZoneResolution.
+// DNSZoneCandidate is shape DnsZoneCandidate, in DNSZoneResolution.
 type DNSZoneCandidate struct {
-	ConnectionID string              `json:"connectionId"` // id of the connection
-	Subject      string              `json:"subject"`      // the subject
-	Status       DNSConnectionStatus `json:"status"`       // where it stands
+	ConnectionID string              `json:"connectionId"`
+	Subject      string              `json:"subject"`
+	Status       DNSConnectionStatus `json:"status"`
 	Accounts     []DNSAccount        `json:"accounts"`
 	Account      *DNSAccount         `json:"account"` // nil: none
 	Zone         DNSZone             `json:"zone"`
 }
 
-// DNSZoneObstacle is a DNS zone obstacle. It is shape DnsZoneObstacle, in DNSZoneResolution.
+// DNSZoneObstacle is shape DnsZoneObstacle, in DNSZoneResolution.
 type DNSZoneObstacle struct {
-	ConnectionID string              `json:"connectionId"` // id of the connection
-	Subject      string              `json:"subject"`      // the subject
-	Status       DNSConnectionStatus `json:"status"`       // where it stands
+	ConnectionID string              `json:"connectionId"`
+	Subject      string              `json:"subject"`
+	Status       DNSConnectionStatus `json:"status"`
 	Accounts     []DNSAccount        `json:"accounts"`
 	Obstacle     string              `json:"obstacle"`
-	Detail       string              `json:"detail"` // more about it
+	Detail       string              `json:"detail"`
 }
 
-// DNSZoneResolution is a DNS zone resolution. It is shape DnsZoneResolution, in DomainDNS and DomainDNSSync.
+// DNSZoneResolution is shape DnsZoneResolution, in DomainDNS and DomainDNSSync.
 type DNSZoneResolution struct {
-	Kind       DNSZoneResolutionKind `json:"kind"`      // its kind
-	CheckedAt  time.Time             `json:"checkedAt"` // when checked; UTC
-	Cached     bool                  `json:"cached"`    // whether it is cached
+	Kind       DNSZoneResolutionKind `json:"kind"`
+	CheckedAt  time.Time             `json:"checkedAt"`
+	Cached     bool                  `json:"cached"`
 	Candidate  *DNSZoneCandidate     `json:"candidate"` // nil: none
 	Candidates []DNSZoneCandidate    `json:"candidates"`
-	Reason     string                `json:"reason"`    // why; empty: none
+	Reason     string                `json:"reason"`    // empty: none
 	Connected  *int                  `json:"connected"` // nil: none
-	Host       string                `json:"host"`      // the host name; empty: none
+	Host       string                `json:"host"`      // empty: none
 	Blocked    []DNSZoneObstacle     `json:"blocked"`
 }
 
-// DNSZoneResolutionKind is a DNS zone resolution kind. Unknown values are kept.
+// DNSZoneResolutionKind is shape DnsZoneResolutionKind, in DNSZoneResolution. Unknown values are kept.
 type DNSZoneResolutionKind string
 
 // The known values of DNSZoneResolutionKind.
@@ -3439,23 +3434,23 @@ const (
 
 // DeclinedInvitation is the answer of account.declineInvitation, shape DeclinedInvitationResource.
 type DeclinedInvitation struct {
-	ID       string `json:"id"`       // the API's id of it
-	Declined bool   `json:"declined"` // whether it is declined
+	ID       string `json:"id"`
+	Declined bool   `json:"declined"`
 }
 
 // DedicatedIP is the answer of sending.getDedicatedIp, shape DedicatedIpResource.
 type DedicatedIP struct {
-	IP            string            `json:"ip"`         // the IP address
-	Status        DedicatedIPStatus `json:"status"`     // where it stands
+	IP            string            `json:"ip"`
+	Status        DedicatedIPStatus `json:"status"`
 	Pool          string            `json:"pool"`       // empty: none
 	PoolStatus    SendingPoolStatus `json:"poolStatus"` // empty: none
 	WarmupPercent int               `json:"warmupPercent"`
-	AssignedAt    *time.Time        `json:"assignedAt"` // when assigned; UTC; nil: none
-	ReadyAt       *time.Time        `json:"readyAt"`    // when ready; UTC; nil: none
-	CheckedAt     *time.Time        `json:"checkedAt"`  // when checked; UTC; nil: none
+	AssignedAt    *time.Time        `json:"assignedAt"` // nil: none
+	ReadyAt       *time.Time        `json:"readyAt"`    // nil: none
+	CheckedAt     *time.Time        `json:"checkedAt"`  // nil: none
 }
 
-// DedicatedIPIneligibleReason is a dedicated IP ineligible reason. Unknown values are kept.
+// DedicatedIPIneligibleReason is shape DedicatedIpIneligibleReason, in AddOnEligibility. Unknown values are kept.
 type DedicatedIPIneligibleReason string
 
 // The known values of DedicatedIPIneligibleReason.
@@ -3464,7 +3459,7 @@ const (
 	DedicatedIPIneligibleReasonVolume DedicatedIPIneligibleReason = "volume"
 )
 
-// DedicatedIPStatus is a dedicated IP status. Unknown values are kept.
+// DedicatedIPStatus is shape DedicatedIpStatus, in DedicatedIP. Unknown values are kept.
 type DedicatedIPStatus string
 
 // The known values of DedicatedIPStatus.
@@ -3477,81 +3472,81 @@ const (
 
 // DeletedAddressForward is the answer of domains.deleteAddressForward, shape DeletedAddressForwardResource.
 type DeletedAddressForward struct {
-	ID          string                   `json:"id"`        // the API's id of it
-	AddressID   string                   `json:"addressId"` // id of the address
-	Email       string                   `json:"email"`     // the email address
-	Deleted     bool                     `json:"deleted"`   // true
+	ID          string                   `json:"id"`
+	AddressID   string                   `json:"addressId"`
+	Email       string                   `json:"email"`
+	Deleted     bool                     `json:"deleted"`
 	Destination DomainAddressDestination `json:"destination"`
 }
 
 // DeletedAddressLogin is the answer of domains.deleteAddressLogin, shape DeletedAddressLoginResource.
 type DeletedAddressLogin struct {
-	AddressID string `json:"addressId"` // id of the address
-	Address   string `json:"address"`   // the address
-	Deleted   bool   `json:"deleted"`   // true
+	AddressID string `json:"addressId"`
+	Address   string `json:"address"`
+	Deleted   bool   `json:"deleted"`
 }
 
 // DeletedAppHost is the answer of appHost.delete, shape DeletedAppHostResource.
 type DeletedAppHost struct {
-	ID      string `json:"id"`      // the API's id of it; empty: none
-	Host    string `json:"host"`    // the host name; empty: none
-	Deleted bool   `json:"deleted"` // true
+	ID      string `json:"id"`   // empty: none
+	Host    string `json:"host"` // empty: none
+	Deleted bool   `json:"deleted"`
 }
 
 // DeletedContact is the answer of contacts.delete, shape DeletedContactResource.
 type DeletedContact struct {
-	Email    string `json:"email"`   // the email address
-	Deleted  bool   `json:"deleted"` // true
+	Email    string `json:"email"`
+	Deleted  bool   `json:"deleted"`
 	WasSaved bool   `json:"wasSaved"`
 }
 
 // DeletedDNSConnection is the answer of dnsConnections.delete, shape DeletedDnsConnectionResource.
 type DeletedDNSConnection struct {
-	ID             string              `json:"id"` // the API's id of it
+	ID             string              `json:"id"`
 	Provider       string              `json:"provider"`
-	Subject        string              `json:"subject"` // the subject
+	Subject        string              `json:"subject"`
 	Accounts       []DNSAccount        `json:"accounts"`
-	Status         DNSConnectionStatus `json:"status"`         // where it stands
-	LastVerifiedAt *time.Time          `json:"lastVerifiedAt"` // when last verified; UTC; nil: none
-	LastError      string              `json:"lastError"`      // what went wrong last; empty: none
-	CreatedAt      time.Time           `json:"createdAt"`      // when created; UTC
-	Removed        bool                `json:"removed"`        // whether it is removed
-	Confirmed      *bool               `json:"confirmed"`      // whether it is confirmed; nil: none
-	Detached       *DNSDetachResult    `json:"detached"`       // nil: none
+	Status         DNSConnectionStatus `json:"status"`
+	LastVerifiedAt *time.Time          `json:"lastVerifiedAt"` // nil: none
+	LastError      string              `json:"lastError"`      // empty: none
+	CreatedAt      time.Time           `json:"createdAt"`
+	Removed        bool                `json:"removed"`
+	Confirmed      *bool               `json:"confirmed"` // nil: none
+	Detached       *DNSDetachResult    `json:"detached"`  // nil: none
 }
 
 // DeletedDomain is the answer of domains.delete, shape DeletedDomainResource.
 type DeletedDomain struct {
-	ID         string   `json:"id"`      // the API's id of it
-	Domain     string   `json:"domain"`  // the domain name
-	Deleted    bool     `json:"deleted"` // true
+	ID         string   `json:"id"`
+	Domain     string   `json:"domain"`
+	Deleted    bool     `json:"deleted"`
 	LeftBehind []string `json:"leftBehind"`
 }
 
 // DeletedDomainAddress is the answer of domains.deleteAddress, shape DeletedDomainAddressResource.
 type DeletedDomainAddress struct {
-	ID      string `json:"id"`      // the API's id of it
-	Address string `json:"address"` // the address
-	Deleted bool   `json:"deleted"` // true
+	ID      string `json:"id"`
+	Address string `json:"address"`
+	Deleted bool   `json:"deleted"`
 }
 
 // DeletedFormSubmission is the answer of forms.deleteSubmission, shape DeletedFormSubmissionResource.
 type DeletedFormSubmission struct {
-	ID      string `json:"id"`      // the API's id of it
-	FormID  string `json:"formId"`  // id of the form
-	Deleted bool   `json:"deleted"` // true
+	ID      string `json:"id"`
+	FormID  string `json:"formId"`
+	Deleted bool   `json:"deleted"`
 }
 
 // DeletedOutOfOffice is the answer of outOfOffice.clear, shape DeletedOutOfOfficeResource.
 type DeletedOutOfOffice struct {
-	Address string `json:"address"` // the address
-	Deleted bool   `json:"deleted"` // true
+	Address string `json:"address"`
+	Deleted bool   `json:"deleted"`
 }
 
 // DeletedRole is the answer of roles.delete, shape DeletedRoleResource.
 type DeletedRole struct {
-	ID             string `json:"id"`      // the API's id of it
-	Deleted        bool   `json:"deleted"` // true
+	ID             string `json:"id"`
+	Deleted        bool   `json:"deleted"`
 	Reassigned     int    `json:"reassigned"`
 	KeysReassigned int    `json:"keysReassigned"`
 }
@@ -3559,47 +3554,47 @@ type DeletedRole struct {
 // DeletedSenderCategory is the answer of threads.clearSenderCategory, shape DeletedSenderCategoryResource.
 type DeletedSenderCategory struct {
 	Sender  string `json:"sender"`
-	Deleted bool   `json:"deleted"` // true
+	Deleted bool   `json:"deleted"`
 }
 
 // DeletedTempInbox is the answer of tempMail.delete, shape DeletedTempInboxResource.
 type DeletedTempInbox struct {
-	ID        string `json:"id"`        // the API's id of it
-	Destroyed bool   `json:"destroyed"` // whether it is destroyed
+	ID        string `json:"id"`
+	Destroyed bool   `json:"destroyed"`
 }
 
 // DeletedTemplateVersion is the answer of templates.deleteVersion, shape DeletedTemplateVersionResource.
 type DeletedTemplateVersion struct {
-	TemplateID string `json:"templateId"` // id of the template
-	Version    int    `json:"version"`    // the number of the version
-	Deleted    bool   `json:"deleted"`    // true
+	TemplateID string `json:"templateId"`
+	Version    int    `json:"version"`
+	Deleted    bool   `json:"deleted"`
 }
 
 // DeletedThreadNote is the answer of threads.deleteNote, shape DeletedThreadNoteResource.
 type DeletedThreadNote struct {
-	ID       string `json:"id"`       // the API's id of it
-	ThreadID string `json:"threadId"` // id of the thread
-	Deleted  bool   `json:"deleted"`  // true
+	ID       string `json:"id"`
+	ThreadID string `json:"threadId"`
+	Deleted  bool   `json:"deleted"`
 }
 
 // DeletedWorkspace is the answer of workspaces.delete, shape DeletedWorkspaceResource.
 type DeletedWorkspace struct {
-	ID                string `json:"id"`                // the API's id of it
-	Deleted           bool   `json:"deleted"`           // true
-	ActiveWorkspaceID string `json:"activeWorkspaceId"` // id of the active workspace; empty: none
+	ID                string `json:"id"`
+	Deleted           bool   `json:"deleted"`
+	ActiveWorkspaceID string `json:"activeWorkspaceId"` // empty: none
 }
 
-// DeliverabilityCheck is a deliverability check. It is shape DeliverabilityCheckResource, in DeliverabilityReport.
+// DeliverabilityCheck is shape DeliverabilityCheckResource, in DeliverabilityReport.
 type DeliverabilityCheck struct {
-	ID      DeliverabilityCheckID     `json:"id"`     // the API's id of it
-	Label   string                    `json:"label"`  // what it is called
-	Status  DeliverabilityCheckStatus `json:"status"` // where it stands
+	ID      DeliverabilityCheckID     `json:"id"`
+	Label   string                    `json:"label"`
+	Status  DeliverabilityCheckStatus `json:"status"`
 	Verdict string                    `json:"verdict"`
 	Record  string                    `json:"record"` // empty: none
 	Notes   []string                  `json:"notes"`
 }
 
-// DeliverabilityCheckID is a deliverability check ID. Unknown values are kept.
+// DeliverabilityCheckID is shape DeliverabilityCheckId, in DeliverabilityCheck. Unknown values are kept.
 type DeliverabilityCheckID string
 
 // The known values of DeliverabilityCheckID.
@@ -3611,7 +3606,7 @@ const (
 	DeliverabilityCheckIDBIMI  DeliverabilityCheckID = "bimi"
 )
 
-// DeliverabilityCheckStatus is a deliverability check status. Unknown values are kept.
+// DeliverabilityCheckStatus is shape DeliverabilityCheckStatus, in DeliverabilityCheck. Unknown values are kept.
 type DeliverabilityCheckStatus string
 
 // The known values of DeliverabilityCheckStatus.
@@ -3622,7 +3617,7 @@ const (
 	DeliverabilityCheckStatusFail   DeliverabilityCheckStatus = "fail"
 )
 
-// DeliverabilityGrade is a deliverability grade. Unknown values are kept.
+// DeliverabilityGrade is shape DeliverabilityGrade, in DeliverabilityReport. Unknown values are kept.
 type DeliverabilityGrade string
 
 // The known values of DeliverabilityGrade.
@@ -3636,28 +3631,28 @@ const (
 
 // DeliverabilityReport is the answer of tools.checkDeliverability, shape DeliverabilityReportResource.
 type DeliverabilityReport struct {
-	Domain   string                `json:"domain"` // the domain name
+	Domain   string                `json:"domain"`
 	Score    float64               `json:"score"`
 	Grade    DeliverabilityGrade   `json:"grade"`
 	Provider string                `json:"provider"` // empty: none
 	Checks   []DeliverabilityCheck `json:"checks"`
 }
 
-// DesignedForm is a designed form. It is shape DesignedFormResource, in the answer of forms.design and the answer of forms.redesign.
+// DesignedForm is shape DesignedFormResource, in the answer of forms.design and the answer of forms.redesign.
 type DesignedForm struct {
-	ID                    string           `json:"id"`          // the API's id of it
-	Name                  string           `json:"name"`        // its name
-	Description           string           `json:"description"` // what it is for; empty: none
-	Status                FormStatus       `json:"status"`      // where it stands
-	URL                   string           `json:"url"`         // the URL
+	ID                    string           `json:"id"`
+	Name                  string           `json:"name"`
+	Description           string           `json:"description"` // empty: none
+	Status                FormStatus       `json:"status"`
+	URL                   string           `json:"url"`
 	SubscribeURL          string           `json:"subscribeUrl"`
-	AudienceIDs           []string         `json:"audienceIds"` // ids of the audiences
+	AudienceIDs           []string         `json:"audienceIds"`
 	DoubleOptIn           bool             `json:"doubleOptIn"`
 	HasUnpublishedChanges bool             `json:"hasUnpublishedChanges"`
 	Stats                 FormStats        `json:"stats"`
-	PublishedAt           *time.Time       `json:"publishedAt"` // when published; UTC; nil: none
-	CreatedAt             time.Time        `json:"createdAt"`   // when created; UTC
-	UpdatedAt             time.Time        `json:"updatedAt"`   // when updated; UTC
+	PublishedAt           *time.Time       `json:"publishedAt"` // nil: none
+	CreatedAt             time.Time        `json:"createdAt"`
+	UpdatedAt             time.Time        `json:"updatedAt"`
 	Document              FormDocument     `json:"document"`
 	PublishedDocument     *FormDocument    `json:"publishedDocument"` // nil: none
 	Settings              FormSettings     `json:"settings"`
@@ -3667,28 +3662,28 @@ type DesignedForm struct {
 	Design                FormDesignResult `json:"design"`
 }
 
-// DesignedTemplate is a designed template. It is shape DesignedTemplateResource, in the answer of templates.design and the answer of templates.redesign.
+// DesignedTemplate is shape DesignedTemplateResource, in the answer of templates.design and the answer of templates.redesign.
 type DesignedTemplate struct {
-	ID               string               `json:"id"`   // the API's id of it
-	Name             string               `json:"name"` // its name
+	ID               string               `json:"id"`
+	Name             string               `json:"name"`
 	Slug             string               `json:"slug"`
-	Description      string               `json:"description"`      // what it is for; empty: none
-	Status           TemplateStatus       `json:"status"`           // where it stands
+	Description      string               `json:"description"` // empty: none
+	Status           TemplateStatus       `json:"status"`
 	PublishedVersion *int                 `json:"publishedVersion"` // nil: none
 	LatestVersion    int                  `json:"latestVersion"`
-	Subject          string               `json:"subject,omitempty"` // the subject; empty: none
+	Subject          string               `json:"subject,omitempty"` // empty: none
 	Engine           TemplateEngine       `json:"engine,omitempty"`  // empty: none
-	Slots            []TemplateSlot       `json:"slots,omitempty"`   // content for the template's slots; nil: null or absent
-	Props            []TemplateProp       `json:"props,omitempty"`   // values for the template; nil: null or absent
-	CreatedAt        time.Time            `json:"createdAt"`         // when created; UTC
-	UpdatedAt        time.Time            `json:"updatedAt"`         // when updated; UTC
+	Slots            []TemplateSlot       `json:"slots,omitempty"`   // nil: null or absent
+	Props            []TemplateProp       `json:"props,omitempty"`   // nil: null or absent
+	CreatedAt        time.Time            `json:"createdAt"`
+	UpdatedAt        time.Time            `json:"updatedAt"`
 	Design           TemplateDesignResult `json:"design"`
 }
 
 // Domain is the answer of domains.list, shape DomainResource.
 type Domain struct {
-	ID          string            `json:"id"`     // the API's id of it
-	Domain      string            `json:"domain"` // the domain name
+	ID          string            `json:"id"`
+	Domain      string            `json:"domain"`
 	Receiving   DomainReceiving   `json:"receiving"`
 	Sending     DomainSending     `json:"sending"`
 	Tracking    DomainTracking    `json:"tracking"`
@@ -3696,31 +3691,31 @@ type Domain struct {
 	Logo        DomainLogo        `json:"logo"`
 	DMARCPolicy DomainDMARCPolicy `json:"dmarcPolicy"` // empty: none
 	SenderName  string            `json:"senderName"`  // empty: none
-	CreatedAt   time.Time         `json:"createdAt"`   // when created; UTC
+	CreatedAt   time.Time         `json:"createdAt"`
 }
 
-// DomainAddress is a domain address. It is shape DomainAddressResource, in the answer of domains.createAddress, the answer of domains.getAddress and 4 more.
+// DomainAddress is shape DomainAddressResource, in the answer of domains.createAddress, the answer of domains.getAddress and 4 more.
 type DomainAddress struct {
-	ID             string                   `json:"id"`       // the API's id of it
-	DomainID       string                   `json:"domainId"` // id of the domain
-	Address        string                   `json:"address"`  // the address
+	ID             string                   `json:"id"`
+	DomainID       string                   `json:"domainId"`
+	Address        string                   `json:"address"`
 	LocalPart      string                   `json:"localPart"`
-	Label          string                   `json:"label"`    // what it is called; empty: none
+	Label          string                   `json:"label"`    // empty: none
 	PhotoURL       string                   `json:"photoUrl"` // empty: none
-	Enabled        bool                     `json:"enabled"`  // whether it is on
+	Enabled        bool                     `json:"enabled"`
 	Destination    DomainAddressDestination `json:"destination"`
-	LastReceivedAt *time.Time               `json:"lastReceivedAt"` // when last received; UTC; nil: none
-	CreatedAt      time.Time                `json:"createdAt"`      // when created; UTC
-	UpdatedAt      time.Time                `json:"updatedAt"`      // when updated; UTC
+	LastReceivedAt *time.Time               `json:"lastReceivedAt"` // nil: none
+	CreatedAt      time.Time                `json:"createdAt"`
+	UpdatedAt      time.Time                `json:"updatedAt"`
 }
 
 // DomainAddressCreate is the body of domains.createAddress, shape DomainAddressCreate.
 type DomainAddressCreate struct {
-	LocalPart string      `json:"localPart"`      // required
-	Label     Opt[string] `json:"label,omitzero"` // what it is called
+	LocalPart string      `json:"localPart"` // required
+	Label     Opt[string] `json:"label,omitzero"`
 }
 
-// DomainAddressDestination is a domain address destination. Unknown values are kept.
+// DomainAddressDestination is shape DomainAddressDestination, in AddressForwardChange, AddressForwardList and 3 more. Unknown values are kept.
 type DomainAddressDestination string
 
 // The known values of DomainAddressDestination.
@@ -3731,17 +3726,17 @@ const (
 
 // DomainAddressPatch is the body of domains.updateAddress, shape DomainAddressPatch. What is left zero stays as it is.
 type DomainAddressPatch struct {
-	Label       Opt[string]                   `json:"label,omitzero"`   // what it is called
-	Enabled     Opt[bool]                     `json:"enabled,omitzero"` // whether it is on
+	Label       Opt[string]                   `json:"label,omitzero"`
+	Enabled     Opt[bool]                     `json:"enabled,omitzero"`
 	Destination Opt[DomainAddressDestination] `json:"destination,omitzero"`
 }
 
 // DomainCreate is the body of domains.create, shape DomainCreate.
 type DomainCreate struct {
-	Domain string `json:"domain"` // the domain name; required
+	Domain string `json:"domain"` // required
 }
 
-// DomainDMARC is a domain DMARC. It is shape DomainDmarcResource, in DomainDetail.
+// DomainDMARC is shape DomainDmarcResource, in DomainDetail.
 type DomainDMARC struct {
 	Stage             DomainDMARCStage `json:"stage"`
 	Record            string           `json:"record"` // empty: none
@@ -3750,7 +3745,7 @@ type DomainDMARC struct {
 	Caveat            string           `json:"caveat"`
 }
 
-// DomainDMARCPolicy is a domain DMARC policy. Unknown values are kept.
+// DomainDMARCPolicy is shape DomainDmarcPolicy, in DomainDetail, DomainLogoChange and 3 more. Unknown values are kept.
 type DomainDMARCPolicy string
 
 // The known values of DomainDMARCPolicy.
@@ -3760,7 +3755,7 @@ const (
 	DomainDMARCPolicyReject     DomainDMARCPolicy = "reject"
 )
 
-// DomainDMARCStage is a domain DMARC stage. Unknown values are kept.
+// DomainDMARCStage is shape DomainDmarcStage, in DMARCReport and DomainDMARC. Unknown values are kept.
 type DomainDMARCStage string
 
 // The known values of DomainDMARCStage.
@@ -3772,30 +3767,30 @@ const (
 	DomainDMARCStageMonitor    DomainDMARCStage = "monitor"
 )
 
-// DomainDNS is a domain DNS. It is shape DomainDnsResource, in the answer of domains.getDns and the answer of domains.setDnsZone.
+// DomainDNS is shape DomainDnsResource, in the answer of domains.getDns and the answer of domains.setDnsZone.
 type DomainDNS struct {
-	DomainID     string            `json:"domainId"`     // id of the domain
-	Domain       string            `json:"domain"`       // the domain name
-	Managing     bool              `json:"managing"`     // whether it is managing
-	ConnectionID string            `json:"connectionId"` // id of the connection; empty: none
+	DomainID     string            `json:"domainId"`
+	Domain       string            `json:"domain"`
+	Managing     bool              `json:"managing"`
+	ConnectionID string            `json:"connectionId"` // empty: none
 	Connection   *DNSConnectionRef `json:"connection"`   // nil: none
-	ZoneID       string            `json:"zoneId"`       // id of the zone; empty: none
+	ZoneID       string            `json:"zoneId"`       // empty: none
 	ZoneName     string            `json:"zoneName"`     // empty: none
 	ZoneHolder   string            `json:"zoneHolder"`   // empty: none
-	State        DNSProvisionState `json:"state"`        // where it stands
+	State        DNSProvisionState `json:"state"`
 	Steps        []DNSRecordStep   `json:"steps"`
 	Leftovers    []DNSLeftRecord   `json:"leftovers"`
 	Probe        *DNSProbeRecord   `json:"probe"`    // nil: none
-	Error        string            `json:"error"`    // what went wrong; empty: none
-	SyncedAt     *time.Time        `json:"syncedAt"` // when synced; UTC; nil: none
+	Error        string            `json:"error"`    // empty: none
+	SyncedAt     *time.Time        `json:"syncedAt"` // nil: none
 	Zone         DNSZoneResolution `json:"zone"`
 }
 
 // DomainDNSSync is the answer of domains.syncDns, shape DomainDnsSyncResource.
 type DomainDNSSync struct {
 	Outcome   DNSSyncOutcome      `json:"outcome"`
-	Message   string              `json:"message"`   // the text; empty: none
-	Attached  bool                `json:"attached"`  // whether it is attached
+	Message   string              `json:"message"` // empty: none
+	Attached  bool                `json:"attached"`
 	Provision *DNSProvisionResult `json:"provision"` // nil: none
 	DNS       *DomainDNS          `json:"dns"`       // nil: none
 	Zone      DNSZoneResolution   `json:"zone"`
@@ -3808,14 +3803,14 @@ type DomainDNSSyncInput struct {
 
 // DomainDNSZoneSet is the body of domains.setDnsZone, shape DomainDnsZoneSet. What is left zero stays as it is.
 type DomainDNSZoneSet struct {
-	ConnectionID string `json:"connectionId"` // id of the connection; required
-	ZoneID       string `json:"zoneId"`       // id of the zone; required
+	ConnectionID string `json:"connectionId"` // required
+	ZoneID       string `json:"zoneId"`       // required
 }
 
-// DomainDetail is a domain detail. It is shape DomainDetailResource, in the answer of domains.create, the answer of domains.get and 2 more.
+// DomainDetail is shape DomainDetailResource, in the answer of domains.create, the answer of domains.get and 2 more.
 type DomainDetail struct {
-	ID          string                      `json:"id"`     // the API's id of it
-	Domain      string                      `json:"domain"` // the domain name
+	ID          string                      `json:"id"`
+	Domain      string                      `json:"domain"`
 	Receiving   DomainDetailReceiving       `json:"receiving"`
 	Sending     DomainDetailSending         `json:"sending"`
 	Tracking    DomainTracking              `json:"tracking"`
@@ -3823,49 +3818,49 @@ type DomainDetail struct {
 	Logo        DomainLogo                  `json:"logo"`
 	DMARCPolicy DomainDMARCPolicy           `json:"dmarcPolicy"` // empty: none
 	SenderName  string                      `json:"senderName"`  // empty: none
-	CreatedAt   time.Time                   `json:"createdAt"`   // when created; UTC
+	CreatedAt   time.Time                   `json:"createdAt"`
 	Addresses   []DomainDetailAddressesItem `json:"addresses"`
 	Records     []DomainRecord              `json:"records"`
 	DMARC       *DomainDMARC                `json:"dmarc"` // nil: none
 }
 
-// DomainDetailAddressesItem is a domain detail addresses item. It is shape DomainDetailResourceAddressesItem, in DomainDetail.
+// DomainDetailAddressesItem is shape DomainDetailResourceAddressesItem, in DomainDetail.
 type DomainDetailAddressesItem struct {
-	Address string `json:"address"` // the address
-	Enabled bool   `json:"enabled"` // whether it is on
+	Address string `json:"address"`
+	Enabled bool   `json:"enabled"`
 }
 
-// DomainDetailReceiving is a domain detail receiving. It is shape DomainDetailResourceReceiving, in DomainDetail.
+// DomainDetailReceiving is shape DomainDetailResourceReceiving, in DomainDetail.
 type DomainDetailReceiving struct {
-	Verified      bool       `json:"verified"`   // whether it is verified
-	VerifiedAt    *time.Time `json:"verifiedAt"` // when verified; UTC; nil: none
+	Verified      bool       `json:"verified"`
+	VerifiedAt    *time.Time `json:"verifiedAt"` // nil: none
 	CatchAll      bool       `json:"catchAll"`
-	LastCheckedAt *time.Time `json:"lastCheckedAt"` // when last checked; UTC; nil: none
-	Error         string     `json:"error"`         // what went wrong; empty: none
+	LastCheckedAt *time.Time `json:"lastCheckedAt"` // nil: none
+	Error         string     `json:"error"`         // empty: none
 }
 
-// DomainDetailSending is a domain detail sending. It is shape DomainDetailResourceSending, in DomainDetail.
+// DomainDetailSending is shape DomainDetailResourceSending, in DomainDetail.
 type DomainDetailSending struct {
-	Status    DomainSendingState `json:"status"` // where it stands
+	Status    DomainSendingState `json:"status"`
 	CanSend   bool               `json:"canSend"`
-	CheckedAt *time.Time         `json:"checkedAt"` // when checked; UTC; nil: none
-	Error     string             `json:"error"`     // what went wrong; empty: none
+	CheckedAt *time.Time         `json:"checkedAt"` // nil: none
+	Error     string             `json:"error"`     // empty: none
 	Note      string             `json:"note"`
 }
 
-// DomainLogo is a domain logo. It is shape DomainLogo, in DomainDetail and Domain.
+// DomainLogo is shape DomainLogo, in DomainDetail and Domain.
 type DomainLogo struct {
-	URL                string                 `json:"url"`                // the URL; empty: none
+	URL                string                 `json:"url"`                // empty: none
 	Record             *DomainRecord          `json:"record"`             // nil: none
 	Certificate        *DomainLogoCertificate `json:"certificate"`        // nil: none
 	MatchesCertificate *bool                  `json:"matchesCertificate"` // nil: none
 }
 
-// DomainLogoCertificate is a domain logo certificate. It is shape DomainLogoCertificate, in DomainLogo, DomainLogoChange and 1 more.
+// DomainLogoCertificate is shape DomainLogoCertificate, in DomainLogo, DomainLogoChange and 1 more.
 type DomainLogoCertificate struct {
-	URL       string             `json:"url"` // the URL
+	URL       string             `json:"url"`
 	Mark      DomainLogoMarkKind `json:"mark"`
-	ExpiresAt *time.Time         `json:"expiresAt"` // when expires; UTC; nil: none
+	ExpiresAt *time.Time         `json:"expiresAt"` // nil: none
 	Domains   []string           `json:"domains"`
 	Issuer    string             `json:"issuer"` // empty: none
 }
@@ -3875,20 +3870,20 @@ type DomainLogoCertificateSet struct {
 	Certificate string `json:"certificate"` // required
 }
 
-// DomainLogoChange is a domain logo change. It is shape DomainLogoChangeResource, in the answer of domains.removeLogo, the answer of domains.removeLogoCertificate and 2 more.
+// DomainLogoChange is shape DomainLogoChangeResource, in the answer of domains.removeLogo, the answer of domains.removeLogoCertificate and 2 more.
 type DomainLogoChange struct {
-	URL                 string                  `json:"url"`                // the URL; empty: none
+	URL                 string                  `json:"url"`                // empty: none
 	Record              *DomainRecord           `json:"record"`             // nil: none
 	Certificate         *DomainLogoCertificate  `json:"certificate"`        // nil: none
 	MatchesCertificate  *bool                   `json:"matchesCertificate"` // nil: none
-	DomainID            string                  `json:"domainId"`           // id of the domain
-	Domain              string                  `json:"domain"`             // the domain name
-	DMARCPolicy         DomainDMARCPolicy       `json:"dmarcPolicy"`        // empty: none
+	DomainID            string                  `json:"domainId"`
+	Domain              string                  `json:"domain"`
+	DMARCPolicy         DomainDMARCPolicy       `json:"dmarcPolicy"` // empty: none
 	Records             DomainLogoRecordOutcome `json:"records"`
 	LogoFromCertificate bool                    `json:"logoFromCertificate"`
 }
 
-// DomainLogoMarkKind is a domain logo mark kind. Unknown values are kept.
+// DomainLogoMarkKind is shape DomainLogoMarkKind, in DomainLogoCertificate. Unknown values are kept.
 type DomainLogoMarkKind string
 
 // The known values of DomainLogoMarkKind.
@@ -3898,7 +3893,7 @@ const (
 	DomainLogoMarkKindUnknown  DomainLogoMarkKind = "unknown"
 )
 
-// DomainLogoRecordOutcome is a domain logo record outcome. Unknown values are kept.
+// DomainLogoRecordOutcome is shape DomainLogoRecordOutcome, in DomainLogoChange. Unknown values are kept.
 type DomainLogoRecordOutcome string
 
 // The known values of DomainLogoRecordOutcome.
@@ -3917,33 +3912,33 @@ type DomainLogoSet struct {
 
 // DomainLogoStatus is the answer of domains.getLogo, shape DomainLogoStatusResource.
 type DomainLogoStatus struct {
-	URL                string                    `json:"url"`                // the URL; empty: none
+	URL                string                    `json:"url"`                // empty: none
 	Record             *DomainRecord             `json:"record"`             // nil: none
 	Certificate        *DomainLogoCertificate    `json:"certificate"`        // nil: none
 	MatchesCertificate *bool                     `json:"matchesCertificate"` // nil: none
-	DomainID           string                    `json:"domainId"`           // id of the domain
-	Domain             string                    `json:"domain"`             // the domain name
-	DMARCPolicy        DomainDMARCPolicy         `json:"dmarcPolicy"`        // empty: none
+	DomainID           string                    `json:"domainId"`
+	Domain             string                    `json:"domain"`
+	DMARCPolicy        DomainDMARCPolicy         `json:"dmarcPolicy"` // empty: none
 	Published          DomainLogoStatusPublished `json:"published"`
 	ParentDMARC        *DomainParentDMARC        `json:"parentDmarc"` // nil: none
 }
 
-// DomainLogoStatusPublished is a domain logo status published. It is shape DomainLogoStatusResourcePublished, in DomainLogoStatus.
+// DomainLogoStatusPublished is shape DomainLogoStatusResourcePublished, in DomainLogoStatus.
 type DomainLogoStatusPublished struct {
-	Found bool   `json:"found"` // whether it is found
-	Ours  bool   `json:"ours"`  // whether it is ours
-	Value string `json:"value"` // the value; empty: none
+	Found bool   `json:"found"`
+	Ours  bool   `json:"ours"`
+	Value string `json:"value"` // empty: none
 }
 
-// DomainParentDMARC is a domain parent DMARC. It is shape DomainParentDmarc, in DomainLogoStatus.
+// DomainParentDMARC is shape DomainParentDmarc, in DomainLogoStatus.
 type DomainParentDMARC struct {
-	Domain          string  `json:"domain"`          // the domain name
+	Domain          string  `json:"domain"`
 	Record          string  `json:"record"`          // empty: none
 	Policy          string  `json:"policy"`          // empty: none
 	SubdomainPolicy string  `json:"subdomainPolicy"` // empty: none
 	Percent         float64 `json:"percent"`
-	Readable        bool    `json:"readable"` // whether it is readable
-	Enforced        bool    `json:"enforced"` // whether it is enforced
+	Readable        bool    `json:"readable"`
+	Enforced        bool    `json:"enforced"`
 }
 
 // DomainPatch is the body of domains.update, shape DomainPatch. What is left zero stays as it is.
@@ -3955,26 +3950,26 @@ type DomainPatch struct {
 	SenderName   Opt[string]            `json:"senderName,omitzero"`
 }
 
-// DomainReceiving is a domain receiving. It is shape DomainResourceReceiving, in Domain.
+// DomainReceiving is shape DomainResourceReceiving, in Domain.
 type DomainReceiving struct {
-	Verified      bool       `json:"verified"`   // whether it is verified
-	VerifiedAt    *time.Time `json:"verifiedAt"` // when verified; UTC; nil: none
+	Verified      bool       `json:"verified"`
+	VerifiedAt    *time.Time `json:"verifiedAt"` // nil: none
 	CatchAll      bool       `json:"catchAll"`
-	LastCheckedAt *time.Time `json:"lastCheckedAt"` // when last checked; UTC; nil: none
-	Error         string     `json:"error"`         // what went wrong; empty: none
+	LastCheckedAt *time.Time `json:"lastCheckedAt"` // nil: none
+	Error         string     `json:"error"`         // empty: none
 }
 
-// DomainRecord is a domain record. It is shape DomainRecordResource, in DomainLogo, DomainDetail and 2 more.
+// DomainRecord is shape DomainRecordResource, in DomainLogo, DomainDetail and 2 more.
 type DomainRecord struct {
-	Type     string             `json:"type"`     // its type
-	Name     string             `json:"name"`     // its name
-	Value    string             `json:"value"`    // the value
+	Type     string             `json:"type"`
+	Name     string             `json:"name"`
+	Value    string             `json:"value"`
 	Priority *int               `json:"priority"` // nil: none
 	Purpose  string             `json:"purpose"`  // empty: none
-	Status   DomainRecordStatus `json:"status"`   // where it stands; empty: none
+	Status   DomainRecordStatus `json:"status"`   // empty: none
 }
 
-// DomainRecordStatus is a domain record status. Unknown values are kept.
+// DomainRecordStatus is shape DomainRecordStatus, in DomainRecord. Unknown values are kept.
 type DomainRecordStatus string
 
 // The known values of DomainRecordStatus.
@@ -3983,16 +3978,16 @@ const (
 	DomainRecordStatusFound   DomainRecordStatus = "found"
 )
 
-// DomainSending is a domain sending. It is shape DomainResourceSending, in Domain.
+// DomainSending is shape DomainResourceSending, in Domain.
 type DomainSending struct {
-	Status    DomainSendingState `json:"status"` // where it stands
+	Status    DomainSendingState `json:"status"`
 	CanSend   bool               `json:"canSend"`
-	CheckedAt *time.Time         `json:"checkedAt"` // when checked; UTC; nil: none
-	Error     string             `json:"error"`     // what went wrong; empty: none
+	CheckedAt *time.Time         `json:"checkedAt"` // nil: none
+	Error     string             `json:"error"`     // empty: none
 	Note      string             `json:"note"`
 }
 
-// DomainSendingState is a domain sending state. Unknown values are kept.
+// DomainSendingState is shape DomainSendingState, in DomainDetailSending and DomainSending. Unknown values are kept.
 type DomainSendingState string
 
 // The known values of DomainSendingState.
@@ -4004,26 +3999,26 @@ const (
 	DomainSendingStateNoIdentity DomainSendingState = "no_identity"
 )
 
-// DomainStorage is a domain storage. It is shape DomainStorage, in DomainDetail and Domain.
+// DomainStorage is shape DomainStorage, in DomainDetail and Domain.
 type DomainStorage struct {
-	Host       string               `json:"host"`   // the host name; empty: none
-	Status     DomainStorageState   `json:"status"` // where it stands
-	Active     bool                 `json:"active"` // whether it is active
+	Host       string               `json:"host"` // empty: none
+	Status     DomainStorageState   `json:"status"`
+	Active     bool                 `json:"active"`
 	Target     string               `json:"target"`
 	Record     *DomainStorageRecord `json:"record"`     // nil: none
-	CheckedAt  *time.Time           `json:"checkedAt"`  // when checked; UTC; nil: none
-	VerifiedAt *time.Time           `json:"verifiedAt"` // when verified; UTC; nil: none
-	Error      string               `json:"error"`      // what went wrong; empty: none
+	CheckedAt  *time.Time           `json:"checkedAt"`  // nil: none
+	VerifiedAt *time.Time           `json:"verifiedAt"` // nil: none
+	Error      string               `json:"error"`      // empty: none
 }
 
-// DomainStorageRecord is a domain storage record. It is shape DomainStorageRecord, in DomainStorage.
+// DomainStorageRecord is shape DomainStorageRecord, in DomainStorage.
 type DomainStorageRecord struct {
-	Type  string `json:"type"`  // its type
-	Name  string `json:"name"`  // its name
-	Value string `json:"value"` // the value
+	Type  string `json:"type"`
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
-// DomainStorageState is a domain storage state. Unknown values are kept.
+// DomainStorageState is shape DomainStorageState, in DomainStorage. Unknown values are kept.
 type DomainStorageState string
 
 // The known values of DomainStorageState.
@@ -4034,26 +4029,26 @@ const (
 	DomainStorageStateFailed  DomainStorageState = "failed"
 )
 
-// DomainTracking is a domain tracking. It is shape DomainTracking, in DomainDetail and Domain.
+// DomainTracking is shape DomainTracking, in DomainDetail and Domain.
 type DomainTracking struct {
-	Host       string                `json:"host"`   // the host name; empty: none
-	Status     DomainTrackingState   `json:"status"` // where it stands
-	Active     bool                  `json:"active"` // whether it is active
+	Host       string                `json:"host"` // empty: none
+	Status     DomainTrackingState   `json:"status"`
+	Active     bool                  `json:"active"`
 	Target     string                `json:"target"`
 	Record     *DomainTrackingRecord `json:"record"`     // nil: none
-	CheckedAt  *time.Time            `json:"checkedAt"`  // when checked; UTC; nil: none
-	VerifiedAt *time.Time            `json:"verifiedAt"` // when verified; UTC; nil: none
-	Error      string                `json:"error"`      // what went wrong; empty: none
+	CheckedAt  *time.Time            `json:"checkedAt"`  // nil: none
+	VerifiedAt *time.Time            `json:"verifiedAt"` // nil: none
+	Error      string                `json:"error"`      // empty: none
 }
 
-// DomainTrackingRecord is a domain tracking record. It is shape DomainTrackingRecord, in DomainTracking.
+// DomainTrackingRecord is shape DomainTrackingRecord, in DomainTracking.
 type DomainTrackingRecord struct {
-	Type  string `json:"type"`  // its type
-	Name  string `json:"name"`  // its name
-	Value string `json:"value"` // the value
+	Type  string `json:"type"`
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
-// DomainTrackingState is a domain tracking state. Unknown values are kept.
+// DomainTrackingState is shape DomainTrackingState, in DomainTracking. Unknown values are kept.
 type DomainTrackingState string
 
 // The known values of DomainTrackingState.
@@ -4066,7 +4061,7 @@ const (
 
 // DomainUnsubscribeResult is the answer of subscriptions.unsubscribeDomain, shape DomainUnsubscribeResultResource.
 type DomainUnsubscribeResult struct {
-	Domain       string `json:"domain"` // the domain name
+	Domain       string `json:"domain"`
 	Unsubscribed int    `json:"unsubscribed"`
 	Skipped      int    `json:"skipped"`
 	Failed       int    `json:"failed"`
@@ -4080,7 +4075,7 @@ type EmailCheck struct {
 	AI       EmailCheckAI       `json:"ai"`
 }
 
-// EmailCheckAI is an email check AI. It is shape EmailCheckAiResource, in EmailCheck.
+// EmailCheckAI is shape EmailCheckAiResource, in EmailCheck.
 type EmailCheckAI struct {
 	Score   *float64          `json:"score"` // nil: none
 	Level   EmailCheckAILevel `json:"level"`
@@ -4090,7 +4085,7 @@ type EmailCheckAI struct {
 	Skipped EmailCheckSkip    `json:"skipped"` // empty: none
 }
 
-// EmailCheckAILevel is an email check AI level. Unknown values are kept.
+// EmailCheckAILevel is shape EmailCheckAiLevel, in EmailCheckAI. Unknown values are kept.
 type EmailCheckAILevel string
 
 // The known values of EmailCheckAILevel.
@@ -4103,17 +4098,17 @@ const (
 
 // EmailCheckInput is the body of emails.check, shape EmailCheck.
 type EmailCheckInput struct {
-	Subject         string    `json:"subject,omitempty"`        // the subject; empty: left out
-	HTML            string    `json:"html,omitempty"`           // the HTML body; empty: left out
-	Text            string    `json:"text,omitempty"`           // the plain text; empty: left out
-	From            string    `json:"from,omitempty"`           // the sender; empty: left out
-	FromName        string    `json:"fromName,omitempty"`       // empty: left out
-	ReplyTo         string    `json:"replyTo,omitempty"`        // where answers go; empty: left out
-	Replying        Opt[bool] `json:"replying,omitzero"`        // whether it is replying
+	Subject         string    `json:"subject,omitempty"`  // empty: left out
+	HTML            string    `json:"html,omitempty"`     // empty: left out
+	Text            string    `json:"text,omitempty"`     // empty: left out
+	From            string    `json:"from,omitempty"`     // empty: left out
+	FromName        string    `json:"fromName,omitempty"` // empty: left out
+	ReplyTo         string    `json:"replyTo,omitempty"`  // empty: left out
+	Replying        Opt[bool] `json:"replying,omitzero"`
 	AttachmentNames []string  `json:"attachmentNames,omitzero"` // nil: left out
 }
 
-// EmailCheckPhishing is an email check phishing. It is shape EmailCheckPhishingResource, in EmailCheck.
+// EmailCheckPhishing is shape EmailCheckPhishingResource, in EmailCheck.
 type EmailCheckPhishing struct {
 	Score   float64                 `json:"score"`
 	Level   EmailCheckPhishingLevel `json:"level"`
@@ -4121,7 +4116,7 @@ type EmailCheckPhishing struct {
 	Reasons []string                `json:"reasons"`
 }
 
-// EmailCheckPhishingLevel is an email check phishing level. Unknown values are kept.
+// EmailCheckPhishingLevel is shape EmailCheckPhishingLevel, in EmailCheckPhishing. Unknown values are kept.
 type EmailCheckPhishingLevel string
 
 // The known values of EmailCheckPhishingLevel.
@@ -4131,7 +4126,7 @@ const (
 	EmailCheckPhishingLevelDanger  EmailCheckPhishingLevel = "danger"
 )
 
-// EmailCheckSkip is an email check skip. Unknown values are kept.
+// EmailCheckSkip is shape EmailCheckSkip, in EmailCheckAI. Unknown values are kept.
 type EmailCheckSkip string
 
 // The known values of EmailCheckSkip.
@@ -4141,14 +4136,14 @@ const (
 	EmailCheckSkipBulk      EmailCheckSkip = "bulk"
 )
 
-// EmailCheckSpam is an email check spam. It is shape EmailCheckSpamResource, in EmailCheck.
+// EmailCheckSpam is shape EmailCheckSpamResource, in EmailCheck.
 type EmailCheckSpam struct {
 	Score   float64             `json:"score"`
 	Level   EmailCheckSpamLevel `json:"level"`
 	Signals []string            `json:"signals"`
 }
 
-// EmailCheckSpamLevel is an email check spam level. Unknown values are kept.
+// EmailCheckSpamLevel is shape EmailCheckSpamLevel, in EmailCheckSpam. Unknown values are kept.
 type EmailCheckSpamLevel string
 
 // The known values of EmailCheckSpamLevel.
@@ -4158,66 +4153,66 @@ const (
 	EmailCheckSpamLevelHigh   EmailCheckSpamLevel = "high"
 )
 
-// EmailClickedData is email clicked data. It is shape EmailClickedData.
+// EmailClickedData is shape EmailClickedData.
 type EmailClickedData struct {
-	From             string    `json:"from"`             // the sender
-	Subject          string    `json:"subject"`          // the subject; empty: none
-	Recipient        string    `json:"recipient"`        // empty: none
-	TrackedMessageID string    `json:"trackedMessageId"` // id of the tracked message
-	Client           string    `json:"client"`           // empty: none
-	Device           string    `json:"device"`           // empty: none
-	OS               string    `json:"os"`               // empty: none
-	Country          string    `json:"country"`          // empty: none
-	EmailID          string    `json:"emailId"`          // id of the email; empty: none
-	ThreadID         string    `json:"threadId"`         // id of the thread; empty: none
-	MessageID        string    `json:"messageId"`        // id of the message; empty: none
-	Attributed       bool      `json:"attributed"`       // whether it is attributed
-	First            bool      `json:"first"`            // whether it is first
+	From             string    `json:"from"`
+	Subject          string    `json:"subject"`   // empty: none
+	Recipient        string    `json:"recipient"` // empty: none
+	TrackedMessageID string    `json:"trackedMessageId"`
+	Client           string    `json:"client"`    // empty: none
+	Device           string    `json:"device"`    // empty: none
+	OS               string    `json:"os"`        // empty: none
+	Country          string    `json:"country"`   // empty: none
+	EmailID          string    `json:"emailId"`   // empty: none
+	ThreadID         string    `json:"threadId"`  // empty: none
+	MessageID        string    `json:"messageId"` // empty: none
+	Attributed       bool      `json:"attributed"`
+	First            bool      `json:"first"`
 	Via              HitKind   `json:"via"`
-	LinkID           string    `json:"linkId"`     // id of the link
-	URL              string    `json:"url"`        // the URL
-	Label            string    `json:"label"`      // what it is called; empty: none
-	ClickCount       int       `json:"clickCount"` // number of clicks
-	ClickedAt        time.Time `json:"clickedAt"`  // when clicked; UTC
+	LinkID           string    `json:"linkId"`
+	URL              string    `json:"url"`
+	Label            string    `json:"label"` // empty: none
+	ClickCount       int       `json:"clickCount"`
+	ClickedAt        time.Time `json:"clickedAt"`
 }
 
 // EmailCompose is the body of emails.compose, shape EmailCompose.
 type EmailCompose struct {
 	Prompt      string            `json:"prompt"`             // required
-	Subject     string            `json:"subject,omitempty"`  // the subject; empty: left out
-	From        string            `json:"from,omitempty"`     // the sender; empty: left out
+	Subject     string            `json:"subject,omitempty"`  // empty: left out
+	From        string            `json:"from,omitempty"`     // empty: left out
 	Template    string            `json:"template,omitempty"` // empty: left out
-	Templates   Opt[bool]         `json:"templates,omitzero"` // whether it is templates
-	Files       Opt[bool]         `json:"files,omitzero"`     // whether it is files
+	Templates   Opt[bool]         `json:"templates,omitzero"`
+	Files       Opt[bool]         `json:"files,omitzero"`
 	WithSubject Opt[bool]         `json:"withSubject,omitzero"`
 	Draft       string            `json:"draft,omitempty"`    // empty: left out
-	To          []string          `json:"to,omitzero"`        // the recipients; nil: left out
-	Cc          []string          `json:"cc,omitzero"`        // copies; nil: left out
-	Bcc         []string          `json:"bcc,omitzero"`       // blind copies; nil: left out
+	To          []string          `json:"to,omitzero"`        // nil: left out
+	Cc          []string          `json:"cc,omitzero"`        // nil: left out
+	Bcc         []string          `json:"bcc,omitzero"`       // nil: left out
 	Send        *EmailComposeSend `json:"send,omitempty"`     // nil: left out
 	TimeZone    string            `json:"timeZone,omitempty"` // an IANA zone; empty: left out
-	ThreadID    string            `json:"threadId,omitempty"` // id of the thread; empty: left out
+	ThreadID    string            `json:"threadId,omitempty"` // empty: left out
 }
 
-// EmailComposeSend is an email compose send. It is shape EmailComposeSend, in EmailCompose.
+// EmailComposeSend is shape EmailComposeSend, in EmailCompose.
 type EmailComposeSend struct {
-	ScheduledAt Opt[Instant]                   `json:"scheduledAt,omitzero"` // when scheduled
-	Tracking    *SendTracking                  `json:"tracking,omitempty"`   // nil: left out
-	Signature   Opt[bool]                      `json:"signature,omitzero"`   // whether it is signature
+	ScheduledAt Opt[Instant]                   `json:"scheduledAt,omitzero"`
+	Tracking    *SendTracking                  `json:"tracking,omitempty"` // nil: left out
+	Signature   Opt[bool]                      `json:"signature,omitzero"`
 	Translate   Opt[EmailComposeSendTranslate] `json:"translate,omitzero"`
 	FromOptions []string                       `json:"fromOptions,omitzero"` // nil: left out
-	Encrypt     Opt[bool]                      `json:"encrypt,omitzero"`     // whether it is encrypt
+	Encrypt     Opt[bool]                      `json:"encrypt,omitzero"`
 }
 
-// EmailComposeSendTranslate is an email compose send translate. It is shape EmailComposeSendTranslate, in EmailComposeSend.
+// EmailComposeSendTranslate is shape EmailComposeSendTranslate, in EmailComposeSend.
 type EmailComposeSendTranslate struct {
-	To string `json:"to"` // the recipients; required
+	To string `json:"to"` // required
 }
 
 // EmailComposition is the answer of emails.compose, shape EmailCompositionResource.
 type EmailComposition struct {
-	Body          string                    `json:"body"`                    // the body
-	Subject       string                    `json:"subject,omitempty"`       // the subject; empty: none
+	Body          string                    `json:"body"`
+	Subject       string                    `json:"subject,omitempty"`       // empty: none
 	Send          *EmailCompositionSend     `json:"send,omitempty"`          // nil: none
 	Template      *EmailCompositionTemplate `json:"template,omitempty"`      // nil: none
 	Attach        []EmailCompositionFile    `json:"attach,omitempty"`        // nil: null or absent
@@ -4226,73 +4221,73 @@ type EmailComposition struct {
 	Sources       []KnowledgeSourceRef      `json:"sources,omitempty"`       // nil: null or absent
 }
 
-// EmailCompositionFile is an email composition file. It is shape EmailCompositionFile, in EmailComposition.
+// EmailCompositionFile is shape EmailCompositionFile, in EmailComposition.
 type EmailCompositionFile struct {
-	ID          string `json:"id"`          // the API's id of it
-	Filename    string `json:"filename"`    // the file's name
-	ContentType string `json:"contentType"` // the media type
-	Size        int64  `json:"size"`        // bytes
+	ID          string `json:"id"`
+	Filename    string `json:"filename"`
+	ContentType string `json:"contentType"`
+	Size        int64  `json:"size"` // bytes
 }
 
-// EmailCompositionSend is an email composition send. It is shape EmailCompositionSend, in EmailComposition.
+// EmailCompositionSend is shape EmailCompositionSend, in EmailComposition.
 type EmailCompositionSend struct {
-	To          []string                       `json:"to,omitempty"`          // the recipients; nil: null or absent
-	Cc          []string                       `json:"cc,omitempty"`          // copies; nil: null or absent
-	Bcc         []string                       `json:"bcc,omitempty"`         // blind copies; nil: null or absent
-	ScheduledAt *time.Time                     `json:"scheduledAt,omitempty"` // when scheduled; UTC; nil: none
+	To          []string                       `json:"to,omitempty"`          // nil: null or absent
+	Cc          []string                       `json:"cc,omitempty"`          // nil: null or absent
+	Bcc         []string                       `json:"bcc,omitempty"`         // nil: null or absent
+	ScheduledAt *time.Time                     `json:"scheduledAt,omitempty"` // nil: none
 	Tracking    *SendTracking                  `json:"tracking,omitempty"`    // nil: none
-	Signature   *bool                          `json:"signature,omitempty"`   // whether it is signature; nil: none
+	Signature   *bool                          `json:"signature,omitempty"`   // nil: none
 	Translate   *EmailCompositionSendTranslate `json:"translate,omitempty"`   // nil: none
-	From        string                         `json:"from,omitempty"`        // the sender; empty: none
-	Encrypt     *bool                          `json:"encrypt,omitempty"`     // whether it is encrypt; nil: none
+	From        string                         `json:"from,omitempty"`        // empty: none
+	Encrypt     *bool                          `json:"encrypt,omitempty"`     // nil: none
 }
 
-// EmailCompositionSendTranslate is an email composition send translate. It is shape EmailCompositionSendTranslate, in EmailCompositionSend.
+// EmailCompositionSendTranslate is shape EmailCompositionSendTranslate, in EmailCompositionSend.
 type EmailCompositionSendTranslate struct {
-	To string `json:"to"` // the recipients
+	To string `json:"to"`
 }
 
-// EmailCompositionTemplate is an email composition template. It is shape EmailCompositionTemplate, in EmailComposition.
+// EmailCompositionTemplate is shape EmailCompositionTemplate, in EmailComposition.
 type EmailCompositionTemplate struct {
-	ID   string `json:"id"`   // the API's id of it
-	Name string `json:"name"` // its name
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
-// EmailDownloadedData is email downloaded data. It is shape EmailDownloadedData.
+// EmailDownloadedData is shape EmailDownloadedData.
 type EmailDownloadedData struct {
-	From             string    `json:"from"`             // the sender
-	Subject          string    `json:"subject"`          // the subject; empty: none
-	TrackedMessageID string    `json:"trackedMessageId"` // id of the tracked message
-	Client           string    `json:"client"`           // empty: none
-	Device           string    `json:"device"`           // empty: none
-	OS               string    `json:"os"`               // empty: none
-	Country          string    `json:"country"`          // empty: none
-	EmailID          string    `json:"emailId"`          // id of the email; empty: none
-	ThreadID         string    `json:"threadId"`         // id of the thread; empty: none
-	MessageID        string    `json:"messageId"`        // id of the message; empty: none
-	First            bool      `json:"first"`            // whether it is first
+	From             string    `json:"from"`
+	Subject          string    `json:"subject"` // empty: none
+	TrackedMessageID string    `json:"trackedMessageId"`
+	Client           string    `json:"client"`    // empty: none
+	Device           string    `json:"device"`    // empty: none
+	OS               string    `json:"os"`        // empty: none
+	Country          string    `json:"country"`   // empty: none
+	EmailID          string    `json:"emailId"`   // empty: none
+	ThreadID         string    `json:"threadId"`  // empty: none
+	MessageID        string    `json:"messageId"` // empty: none
+	First            bool      `json:"first"`
 	Via              HitKind   `json:"via"`
-	Recipient        Open      `json:"recipient"`     // nil: null or absent
-	Attributed       bool      `json:"attributed"`    // whether it is attributed
-	ShareID          string    `json:"shareId"`       // id of the share
-	FileID           string    `json:"fileId"`        // id of the file; empty: none
-	Filename         string    `json:"filename"`      // the file's name
-	MimeType         string    `json:"mimeType"`      // the media type
-	SizeBytes        int64     `json:"sizeBytes"`     // bytes
-	URL              string    `json:"url"`           // the URL
-	DownloadCount    int       `json:"downloadCount"` // number of downloads
-	DownloadedAt     time.Time `json:"downloadedAt"`  // when downloaded; UTC
+	Recipient        Open      `json:"recipient"` // nil: null or absent
+	Attributed       bool      `json:"attributed"`
+	ShareID          string    `json:"shareId"`
+	FileID           string    `json:"fileId"` // empty: none
+	Filename         string    `json:"filename"`
+	MimeType         string    `json:"mimeType"`
+	SizeBytes        int64     `json:"sizeBytes"` // bytes
+	URL              string    `json:"url"`
+	DownloadCount    int       `json:"downloadCount"`
+	DownloadedAt     time.Time `json:"downloadedAt"`
 }
 
 // EmailEvent is the answer of emails.listEvents, shape EmailEventResource.
 type EmailEvent struct {
-	ID        string          `json:"id"`        // the API's id of it
-	Type      string          `json:"type"`      // its type
-	Data      map[string]Open `json:"data"`      // the items
-	CreatedAt time.Time       `json:"createdAt"` // when created; UTC
+	ID        string          `json:"id"`
+	Type      string          `json:"type"`
+	Data      map[string]Open `json:"data"`
+	CreatedAt time.Time       `json:"createdAt"`
 }
 
-// EmailNotificationCategory is an email notification category. Unknown values are kept.
+// EmailNotificationCategory is shape EmailNotificationCategory, in EmailNotificationSetting. Unknown values are kept.
 type EmailNotificationCategory string
 
 // The known values of EmailNotificationCategory.
@@ -4305,36 +4300,36 @@ const (
 
 // EmailNotificationSet is the body of account.setEmailNotification, shape EmailNotificationSet. What is left zero stays as it is.
 type EmailNotificationSet struct {
-	Enabled bool `json:"enabled"` // whether it is on; required
+	Enabled bool `json:"enabled"` // required
 }
 
-// EmailNotificationSetting is an email notification setting. It is shape EmailNotificationSetting, in NotificationSettings.
+// EmailNotificationSetting is shape EmailNotificationSetting, in NotificationSettings.
 type EmailNotificationSetting struct {
 	Category    EmailNotificationCategory `json:"category"`
-	Label       string                    `json:"label"`       // what it is called
-	Description string                    `json:"description"` // what it is for
-	Required    bool                      `json:"required"`    // whether it is required
-	Enabled     bool                      `json:"enabled"`     // whether it is on
+	Label       string                    `json:"label"`
+	Description string                    `json:"description"`
+	Required    bool                      `json:"required"`
+	Enabled     bool                      `json:"enabled"`
 }
 
-// EmailOpenedData is email opened data. It is shape EmailOpenedData.
+// EmailOpenedData is shape EmailOpenedData.
 type EmailOpenedData struct {
-	EmailID          string    `json:"emailId"`          // id of the email; empty: none
-	TrackedMessageID string    `json:"trackedMessageId"` // id of the tracked message
-	ThreadID         string    `json:"threadId"`         // id of the thread; empty: none
-	MessageID        string    `json:"messageId"`        // id of the message; empty: none
-	Subject          string    `json:"subject"`          // the subject; empty: none
-	From             string    `json:"from"`             // the sender
-	Recipient        string    `json:"recipient"`        // empty: none
-	Attributed       bool      `json:"attributed"`       // whether it is attributed
-	First            bool      `json:"first"`            // whether it is first
-	Client           string    `json:"client"`           // empty: none
-	Device           string    `json:"device"`           // empty: none
-	OS               string    `json:"os"`               // empty: none
-	Country          string    `json:"country"`          // empty: none
+	EmailID          string    `json:"emailId"` // empty: none
+	TrackedMessageID string    `json:"trackedMessageId"`
+	ThreadID         string    `json:"threadId"`  // empty: none
+	MessageID        string    `json:"messageId"` // empty: none
+	Subject          string    `json:"subject"`   // empty: none
+	From             string    `json:"from"`
+	Recipient        string    `json:"recipient"` // empty: none
+	Attributed       bool      `json:"attributed"`
+	First            bool      `json:"first"`
+	Client           string    `json:"client"`  // empty: none
+	Device           string    `json:"device"`  // empty: none
+	OS               string    `json:"os"`      // empty: none
+	Country          string    `json:"country"` // empty: none
 	Via              HitKind   `json:"via"`
-	OpenCount        int       `json:"openCount"` // number of opens
-	OpenedAt         time.Time `json:"openedAt"`  // when opened; UTC
+	OpenCount        int       `json:"openCount"`
+	OpenedAt         time.Time `json:"openedAt"`
 }
 
 // EmailRewrite is the answer of emails.rewrite, shape EmailRewriteResource.
@@ -4345,15 +4340,15 @@ type EmailRewrite struct {
 
 // EmailRewriteInput is the body of emails.rewrite, shape EmailRewrite.
 type EmailRewriteInput struct {
-	Text        string        `json:"text"`                  // the plain text; required
+	Text        string        `json:"text"`                  // required
 	Action      RewriteAction `json:"action"`                // required
 	Target      RewriteTarget `json:"target,omitempty"`      // empty: left out
 	Instruction string        `json:"instruction,omitempty"` // empty: left out
-	Count       Opt[int]      `json:"count,omitzero"`        // how many
-	ThreadID    string        `json:"threadId,omitempty"`    // id of the thread; empty: left out
+	Count       Opt[int]      `json:"count,omitzero"`
+	ThreadID    string        `json:"threadId,omitempty"` // empty: left out
 }
 
-// EmailSource is an email source. Unknown values are kept.
+// EmailSource is shape EmailSource, in TrackingSummary, SentEmail and 5 more. Unknown values are kept.
 type EmailSource string
 
 // The known values of EmailSource.
@@ -4366,29 +4361,29 @@ const (
 
 // EmailSubject is the body of emails.suggestSubject, shape EmailSubject.
 type EmailSubject struct {
-	Message string `json:"message"` // the text; required
+	Message string `json:"message"` // required
 }
 
 // EmailTranslate is the body of emails.translate, shape EmailTranslate.
 type EmailTranslate struct {
-	To              string    `json:"to"`             // the recipients; required
-	From            string    `json:"from,omitempty"` // the sender; empty: left out
+	To              string    `json:"to"`             // required
+	From            string    `json:"from,omitempty"` // empty: left out
 	IncludeOriginal Opt[bool] `json:"includeOriginal,omitzero"`
-	HTML            string    `json:"html,omitempty"`    // the HTML body; empty: left out
-	Text            string    `json:"text,omitempty"`    // the plain text; empty: left out
-	Subject         string    `json:"subject,omitempty"` // the subject; empty: left out
+	HTML            string    `json:"html,omitempty"`    // empty: left out
+	Text            string    `json:"text,omitempty"`    // empty: left out
+	Subject         string    `json:"subject,omitempty"` // empty: left out
 }
 
-// EmailTranslation is an email translation. It is shape EmailTranslationResource, in SentEmail, Email and 1 more.
+// EmailTranslation is shape EmailTranslationResource, in SentEmail, Email and 1 more.
 type EmailTranslation struct {
 	Language               string `json:"language"`
 	LanguageName           string `json:"languageName"`
 	DetectedSourceLanguage string `json:"detectedSourceLanguage"` // empty: none
-	Subject                bool   `json:"subject"`                // the subject
+	Subject                bool   `json:"subject"`
 	IncludeOriginal        bool   `json:"includeOriginal"`
 }
 
-// EmailTransport is an email transport. Unknown values are kept.
+// EmailTransport is shape EmailTransport, in SentEmail, Email and 1 more. Unknown values are kept.
 type EmailTransport string
 
 // The known values of EmailTransport.
@@ -4401,81 +4396,81 @@ const (
 
 // EmailUpdate is the body of emails.update, shape EmailUpdate. What is left zero stays as it is.
 type EmailUpdate struct {
-	ScheduledAt Opt[Instant]   `json:"scheduledAt,omitzero"` // when scheduled
-	Subject     Opt[string]    `json:"subject,omitzero"`     // the subject
-	HTML        Opt[string]    `json:"html,omitzero"`        // the HTML body
-	Text        Opt[string]    `json:"text,omitzero"`        // the plain text
-	From        Opt[string]    `json:"from,omitzero"`        // the sender
-	To          Opt[[]Address] `json:"to,omitzero"`          // the recipients
-	Cc          Opt[[]Address] `json:"cc,omitzero"`          // copies
-	Bcc         Opt[[]Address] `json:"bcc,omitzero"`         // blind copies
+	ScheduledAt Opt[Instant]   `json:"scheduledAt,omitzero"`
+	Subject     Opt[string]    `json:"subject,omitzero"`
+	HTML        Opt[string]    `json:"html,omitzero"`
+	Text        Opt[string]    `json:"text,omitzero"`
+	From        Opt[string]    `json:"from,omitzero"`
+	To          Opt[[]Address] `json:"to,omitzero"`
+	Cc          Opt[[]Address] `json:"cc,omitzero"`
+	Bcc         Opt[[]Address] `json:"bcc,omitzero"`
 }
 
 // EmptiedAudience is the answer of audiences.empty, shape EmptiedAudienceResource.
 type EmptiedAudience struct {
-	ID            string          `json:"id"`            // the API's id of it
-	Name          string          `json:"name"`          // its name
-	Description   string          `json:"description"`   // what it is for; empty: none
-	Builtin       AudienceBuiltin `json:"builtin"`       // empty: none
-	ContactCount  int             `json:"contactCount"`  // number of contacts
-	LastContactAt *time.Time      `json:"lastContactAt"` // when last contact; UTC; nil: none
-	CreatedAt     time.Time       `json:"createdAt"`     // when created; UTC
-	UpdatedAt     time.Time       `json:"updatedAt"`     // when updated; UTC
+	ID            string          `json:"id"`
+	Name          string          `json:"name"`
+	Description   string          `json:"description"` // empty: none
+	Builtin       AudienceBuiltin `json:"builtin"`     // empty: none
+	ContactCount  int             `json:"contactCount"`
+	LastContactAt *time.Time      `json:"lastContactAt"` // nil: none
+	CreatedAt     time.Time       `json:"createdAt"`
+	UpdatedAt     time.Time       `json:"updatedAt"`
 	Removed       int             `json:"removed"`
 }
 
-// EncryptionKey is an encryption key. It is shape EncryptionKeyResource, in the answer of encryption.listKeys and the answer of encryption.publishKey.
+// EncryptionKey is shape EncryptionKeyResource, in the answer of encryption.listKeys and the answer of encryption.publishKey.
 type EncryptionKey struct {
-	ID            string     `json:"id"`      // the API's id of it
-	Address       string     `json:"address"` // the address
+	ID            string     `json:"id"`
+	Address       string     `json:"address"`
 	Fingerprint   string     `json:"fingerprint"`
 	PublicKey     string     `json:"publicKey"`
 	Algorithm     string     `json:"algorithm"`
-	CreatedAt     time.Time  `json:"createdAt"`     // when created; UTC
-	RevokedAt     *time.Time `json:"revokedAt"`     // when revoked; UTC; nil: none
+	CreatedAt     time.Time  `json:"createdAt"`
+	RevokedAt     *time.Time `json:"revokedAt"`     // nil: none
 	RevokedReason string     `json:"revokedReason"` // empty: none
 }
 
 // EncryptionKeyLookup is the answer of encryption.lookupKeys, shape EncryptionKeyLookupResource.
 type EncryptionKeyLookup struct {
-	Address string                `json:"address"` // the address
+	Address string                `json:"address"`
 	Keys    []EncryptionPublicKey `json:"keys"`
 }
 
 // EncryptionKeyPublish is the body of encryption.publishKey, shape EncryptionKeyPublish.
 type EncryptionKeyPublish struct {
-	Address     string `json:"address"`             // the address; required
+	Address     string `json:"address"`             // required
 	PublicKey   string `json:"publicKey"`           // required
 	Fingerprint string `json:"fingerprint"`         // required
 	Algorithm   string `json:"algorithm,omitempty"` // empty: left out
 	Replaces    string `json:"replaces,omitempty"`  // empty: left out
 }
 
-// EncryptionPublicKey is an encryption public key. It is shape EncryptionPublicKey, in EncryptionKeyLookup.
+// EncryptionPublicKey is shape EncryptionPublicKey, in EncryptionKeyLookup.
 type EncryptionPublicKey struct {
 	Fingerprint string    `json:"fingerprint"`
 	PublicKey   string    `json:"publicKey"`
-	CreatedAt   time.Time `json:"createdAt"` // when created; UTC
+	CreatedAt   time.Time `json:"createdAt"`
 }
 
-// Export is an export. It is shape ExportResource, in the answer of exports.get and the answer of exports.start.
+// Export is shape ExportResource, in the answer of exports.get and the answer of exports.start.
 type Export struct {
-	ID           string         `json:"id"`         // the API's id of it
-	Status       ExportStatus   `json:"status"`     // where it stands
-	Phase        ExportPhase    `json:"phase"`      // empty: none
-	CreatedAt    time.Time      `json:"createdAt"`  // when created; UTC
-	CreatedBy    *ExportCreator `json:"createdBy"`  // who created it; nil: none
-	StartedAt    *time.Time     `json:"startedAt"`  // when started; UTC; nil: none
-	FinishedAt   *time.Time     `json:"finishedAt"` // when finished; UTC; nil: none
-	ExpiresAt    *time.Time     `json:"expiresAt"`  // when expires; UTC; nil: none
+	ID           string         `json:"id"`
+	Status       ExportStatus   `json:"status"`
+	Phase        ExportPhase    `json:"phase"` // empty: none
+	CreatedAt    time.Time      `json:"createdAt"`
+	CreatedBy    *ExportCreator `json:"createdBy"`  // nil: none
+	StartedAt    *time.Time     `json:"startedAt"`  // nil: none
+	FinishedAt   *time.Time     `json:"finishedAt"` // nil: none
+	ExpiresAt    *time.Time     `json:"expiresAt"`  // nil: none
 	SizeBytes    *int64         `json:"sizeBytes"`  // bytes; nil: none
-	FileName     string         `json:"fileName"`   // the file's name; empty: none
+	FileName     string         `json:"fileName"`   // empty: none
 	ThreadsDone  int            `json:"threadsDone"`
 	ThreadsTotal *int           `json:"threadsTotal"` // nil: none
-	Error        string         `json:"error"`        // what went wrong; empty: none
+	Error        string         `json:"error"`        // empty: none
 }
 
-// ExportCounts is export counts. It is shape ExportCounts, in ExportPreview.
+// ExportCounts is shape ExportCounts, in ExportPreview.
 type ExportCounts struct {
 	Threads         int   `json:"threads"`
 	Attachments     int   `json:"attachments"`
@@ -4491,20 +4486,20 @@ type ExportCounts struct {
 	Addresses       int   `json:"addresses"`
 }
 
-// ExportCreator is an export creator. It is shape ExportCreator, in Export.
+// ExportCreator is shape ExportCreator, in Export.
 type ExportCreator struct {
-	Name  string `json:"name"`  // its name; empty: none
-	Email string `json:"email"` // the email address
+	Name  string `json:"name"` // empty: none
+	Email string `json:"email"`
 }
 
 // ExportList is the answer of exports.list, shape ExportListResource.
 type ExportList struct {
-	Items   []Export `json:"data"`    // the items
-	Total   int      `json:"total"`   // how many there are
-	HasMore bool     `json:"hasMore"` // whether there is another page
+	Items   []Export `json:"data"`
+	Total   int      `json:"total"`
+	HasMore bool     `json:"hasMore"`
 }
 
-// ExportPhase is an export phase. Unknown values are kept.
+// ExportPhase is shape ExportPhase, in Export. Unknown values are kept.
 type ExportPhase string
 
 // The known values of ExportPhase.
@@ -4517,14 +4512,14 @@ const (
 
 // ExportPreview is the answer of exports.preview, shape ExportPreviewResource.
 type ExportPreview struct {
-	Allowed         bool          `json:"allowed"`         // whether it is allowed
-	Reason          ExportRefusal `json:"reason"`          // why; empty: none
-	NextAvailableAt *time.Time    `json:"nextAvailableAt"` // when next available; UTC; nil: none
-	ActiveExportID  string        `json:"activeExportId"`  // id of the active export; empty: none
+	Allowed         bool          `json:"allowed"`
+	Reason          ExportRefusal `json:"reason"`          // empty: none
+	NextAvailableAt *time.Time    `json:"nextAvailableAt"` // nil: none
+	ActiveExportID  string        `json:"activeExportId"`  // empty: none
 	Counts          *ExportCounts `json:"counts"`          // nil: none
 }
 
-// ExportRefusal is an export refusal. Unknown values are kept.
+// ExportRefusal is shape ExportRefusal, in ExportPreview. Unknown values are kept.
 type ExportRefusal string
 
 // The known values of ExportRefusal.
@@ -4534,7 +4529,7 @@ const (
 	ExportRefusalTwoFactorRequired ExportRefusal = "two-factor-required"
 )
 
-// ExportStatus is an export status. Unknown values are kept.
+// ExportStatus is shape ExportStatus, in Export. Unknown values are kept.
 type ExportStatus string
 
 // The known values of ExportStatus.
@@ -4548,38 +4543,38 @@ const (
 
 // ExtendedTempInbox is the answer of tempMail.extend, shape ExtendedTempInboxResource.
 type ExtendedTempInbox struct {
-	ID             string     `json:"id"`        // the API's id of it
-	Address        string     `json:"address"`   // the address
-	Domain         string     `json:"domain"`    // the domain name
-	CreatedAt      time.Time  `json:"createdAt"` // when created; UTC
-	ExpiresAt      time.Time  `json:"expiresAt"` // when expires; UTC
+	ID             string     `json:"id"`
+	Address        string     `json:"address"`
+	Domain         string     `json:"domain"`
+	CreatedAt      time.Time  `json:"createdAt"`
+	ExpiresAt      time.Time  `json:"expiresAt"`
 	ExtensionsLeft int        `json:"extensionsLeft"`
-	MessageCount   int        `json:"messageCount"` // number of messages
+	MessageCount   int        `json:"messageCount"`
 	MessageLimit   int        `json:"messageLimit"`
-	LastMessageAt  *time.Time `json:"lastMessageAt"` // when last message; UTC; nil: none
-	Token          string     `json:"token"`         // the secret token
+	LastMessageAt  *time.Time `json:"lastMessageAt"` // nil: none
+	Token          string     `json:"token"`
 }
 
-// File is a file. It is shape FileResource, in the answer of files.get, the answer of files.list and 1 more.
+// File is shape FileResource, in the answer of files.get, the answer of files.list and 1 more.
 type File struct {
-	ID          string         `json:"id"`        // the API's id of it
-	Filename    string         `json:"filename"`  // the file's name
-	MimeType    string         `json:"mimeType"`  // the media type
+	ID          string         `json:"id"`
+	Filename    string         `json:"filename"`
+	MimeType    string         `json:"mimeType"`
 	SizeBytes   int64          `json:"sizeBytes"` // bytes
 	Direction   FileDirection  `json:"direction"`
-	ThreadID    string         `json:"threadId"`    // id of the thread; empty: none
-	MessageID   string         `json:"messageId"`   // id of the message; empty: none
+	ThreadID    string         `json:"threadId"`    // empty: none
+	MessageID   string         `json:"messageId"`   // empty: none
 	DeliveredTo string         `json:"deliveredTo"` // empty: none
 	Usage       FileUsage      `json:"usage"`       // empty: none
-	Deletable   bool           `json:"deletable"`   // whether it is deletable
+	Deletable   bool           `json:"deletable"`
 	Visibility  FileVisibility `json:"visibility"`
 	PublicURL   string         `json:"publicUrl"` // empty: none
-	CreatedAt   time.Time      `json:"createdAt"` // when created; UTC
+	CreatedAt   time.Time      `json:"createdAt"`
 }
 
-// FileAddressCount is a file address count. It is shape FileAddressCount, in FileStats.
+// FileAddressCount is shape FileAddressCount, in FileStats.
 type FileAddressCount struct {
-	Address string `json:"address"` // the address
+	Address string `json:"address"`
 	Files   int    `json:"files"`
 	Bytes   int64  `json:"bytes"` // bytes
 }
@@ -4591,20 +4586,20 @@ type FileBatchDelete struct {
 	Missing []string   `json:"missing"`
 }
 
-// FileCount is a file count. It is shape FileCount, in FileStats.
+// FileCount is shape FileCount, in FileStats.
 type FileCount struct {
 	Files int   `json:"files"`
 	Bytes int64 `json:"bytes"` // bytes
 }
 
-// FileDayCount is a file day count. It is shape FileDayCount, in FileStats.
+// FileDayCount is shape FileDayCount, in FileStats.
 type FileDayCount struct {
-	Day   string `json:"day"` // the day, as 2006-01-02
+	Day   string `json:"day"` // 2006-01-02
 	Files int    `json:"files"`
 	Bytes int64  `json:"bytes"` // bytes
 }
 
-// FileDirection is a file direction. Unknown values are kept.
+// FileDirection is shape FileDirection, in FileEventData and File. Unknown values are kept.
 type FileDirection string
 
 // The known values of FileDirection.
@@ -4614,29 +4609,29 @@ const (
 	FileDirectionUploaded FileDirection = "uploaded"
 )
 
-// FileEventData is file event data. It is shape FileEventData.
+// FileEventData is shape FileEventData.
 type FileEventData struct {
-	FileID     string        `json:"fileId"`    // id of the file
-	Filename   string        `json:"filename"`  // the file's name
-	MimeType   string        `json:"mimeType"`  // the media type
+	FileID     string        `json:"fileId"`
+	Filename   string        `json:"filename"`
+	MimeType   string        `json:"mimeType"`
 	SizeBytes  int64         `json:"sizeBytes"` // bytes
 	Direction  FileDirection `json:"direction"`
-	To         string        `json:"to"`                   // the recipients; empty: none
-	ThreadID   string        `json:"threadId"`             // id of the thread; empty: none
-	MessageID  string        `json:"messageId"`            // id of the message; empty: none
-	UploadedAt *time.Time    `json:"uploadedAt,omitempty"` // when uploaded; UTC; nil: none
-	DeletedAt  *time.Time    `json:"deletedAt,omitempty"`  // when deleted; UTC; nil: none
+	To         string        `json:"to"`                   // empty: none
+	ThreadID   string        `json:"threadId"`             // empty: none
+	MessageID  string        `json:"messageId"`            // empty: none
+	UploadedAt *time.Time    `json:"uploadedAt,omitempty"` // nil: none
+	DeletedAt  *time.Time    `json:"deletedAt,omitempty"`  // nil: none
 }
 
-// FileKept is a file kept. It is shape FileKept, in FileBatchDelete.
+// FileKept is shape FileKept, in FileBatchDelete.
 type FileKept struct {
-	ID       string    `json:"id"`       // the API's id of it
-	Filename string    `json:"filename"` // the file's name
+	ID       string    `json:"id"`
+	Filename string    `json:"filename"`
 	Usage    FileUsage `json:"usage"`
-	Reason   string    `json:"reason"` // why
+	Reason   string    `json:"reason"`
 }
 
-// FileKind is a file kind. Unknown values are kept.
+// FileKind is shape FileKind. Unknown values are kept.
 type FileKind string
 
 // The known values of FileKind.
@@ -4648,36 +4643,36 @@ const (
 	FileKindText  FileKind = "text"
 )
 
-// FileLink is a file link. It is shape FileLinkResource, in the answer of files.createLink, the answer of files.listLinks and 1 more.
+// FileLink is shape FileLinkResource, in the answer of files.createLink, the answer of files.listLinks and 1 more.
 type FileLink struct {
-	ID             string     `json:"id"`        // the API's id of it
-	FileID         string     `json:"fileId"`    // id of the file; empty: none
-	Filename       string     `json:"filename"`  // the file's name
-	MimeType       string     `json:"mimeType"`  // the media type
+	ID             string     `json:"id"`
+	FileID         string     `json:"fileId"` // empty: none
+	Filename       string     `json:"filename"`
+	MimeType       string     `json:"mimeType"`
 	SizeBytes      int64      `json:"sizeBytes"` // bytes
-	Host           string     `json:"host"`      // the host name; empty: none
-	URL            string     `json:"url"`       // the URL
-	Published      bool       `json:"published"` // whether it is published
+	Host           string     `json:"host"`      // empty: none
+	URL            string     `json:"url"`
+	Published      bool       `json:"published"`
 	Downloads      int        `json:"downloads"`
-	LastDownloadAt *time.Time `json:"lastDownloadAt"` // when last download; UTC; nil: none
-	RevokedAt      *time.Time `json:"revokedAt"`      // when revoked; UTC; nil: none
-	CreatedAt      time.Time  `json:"createdAt"`      // when created; UTC
+	LastDownloadAt *time.Time `json:"lastDownloadAt"` // nil: none
+	RevokedAt      *time.Time `json:"revokedAt"`      // nil: none
+	CreatedAt      time.Time  `json:"createdAt"`
 }
 
-// FileLinkCount is a file link count. It is shape FileLinkCount, in FileStats.
+// FileLinkCount is shape FileLinkCount, in FileStats.
 type FileLinkCount struct {
 	Shares         int        `json:"shares"`
 	Downloads      int        `json:"downloads"`
-	LastDownloadAt *time.Time `json:"lastDownloadAt"` // when last download; UTC; nil: none
+	LastDownloadAt *time.Time `json:"lastDownloadAt"` // nil: none
 }
 
 // FileLinkRevocation is the answer of files.revokeAllLinks, shape FileLinkRevocationResource.
 type FileLinkRevocation struct {
-	FileID  string `json:"fileId"` // id of the file
+	FileID  string `json:"fileId"`
 	Revoked int    `json:"revoked"`
 }
 
-// FileSort is a file sort. Unknown values are kept.
+// FileSort is shape FileSort. Unknown values are kept.
 type FileSort string
 
 // The known values of FileSort.
@@ -4700,14 +4695,14 @@ type FileStats struct {
 	Links     FileLinkCount      `json:"links"`
 }
 
-// FileTypeCount is a file type count. It is shape FileTypeCount, in FileStats.
+// FileTypeCount is shape FileTypeCount, in FileStats.
 type FileTypeCount struct {
-	MimeType string `json:"mimeType"` // the media type
+	MimeType string `json:"mimeType"`
 	Files    int    `json:"files"`
 	Bytes    int64  `json:"bytes"` // bytes
 }
 
-// FileUsage is file usage. Unknown values are kept.
+// FileUsage is shape FileUsage, in FileKept and File. Unknown values are kept.
 type FileUsage string
 
 // The known values of FileUsage.
@@ -4718,7 +4713,7 @@ const (
 	FileUsageLinked    FileUsage = "linked"
 )
 
-// FileVisibility is a file visibility. Unknown values are kept.
+// FileVisibility is shape FileVisibility, in File. Unknown values are kept.
 type FileVisibility string
 
 // The known values of FileVisibility.
@@ -4727,27 +4722,27 @@ const (
 	FileVisibilityPrivate FileVisibility = "private"
 )
 
-// FollowUp is a follow up. It is shape FollowUpResource, in the answer of followUps.cancel, the answer of followUps.list and 1 more.
+// FollowUp is shape FollowUpResource, in the answer of followUps.cancel, the answer of followUps.list and 1 more.
 type FollowUp struct {
-	ID         string         `json:"id"`         // the API's id of it
-	ThreadID   string         `json:"threadId"`   // id of the thread; empty: none
-	MessageID  string         `json:"messageId"`  // id of the message; empty: none
-	EmailID    string         `json:"emailId"`    // id of the email; empty: none
-	Subject    string         `json:"subject"`    // the subject; empty: none
-	RemindAt   time.Time      `json:"remindAt"`   // when remind; UTC
-	Status     FollowUpStatus `json:"status"`     // where it stands
-	AnsweredAt *time.Time     `json:"answeredAt"` // when answered; UTC; nil: none
-	FiredAt    *time.Time     `json:"firedAt"`    // when fired; UTC; nil: none
-	CreatedAt  time.Time      `json:"createdAt"`  // when created; UTC
+	ID         string         `json:"id"`
+	ThreadID   string         `json:"threadId"`  // empty: none
+	MessageID  string         `json:"messageId"` // empty: none
+	EmailID    string         `json:"emailId"`   // empty: none
+	Subject    string         `json:"subject"`   // empty: none
+	RemindAt   time.Time      `json:"remindAt"`
+	Status     FollowUpStatus `json:"status"`
+	AnsweredAt *time.Time     `json:"answeredAt"` // nil: none
+	FiredAt    *time.Time     `json:"firedAt"`    // nil: none
+	CreatedAt  time.Time      `json:"createdAt"`
 }
 
 // FollowUpSet is the body of followUps.set, shape FollowUpSet.
 type FollowUpSet struct {
-	ThreadID string  `json:"threadId"` // id of the thread; required
-	RemindAt Instant `json:"remindAt"` // when remind; required
+	ThreadID string  `json:"threadId"` // required
+	RemindAt Instant `json:"remindAt"` // required
 }
 
-// FollowUpStatus is a follow up status. Unknown values are kept.
+// FollowUpStatus is shape FollowUpStatus, in FollowUp. Unknown values are kept.
 type FollowUpStatus string
 
 // The known values of FollowUpStatus.
@@ -4760,22 +4755,22 @@ const (
 
 // Form is the answer of forms.list, shape FormResource.
 type Form struct {
-	ID                    string     `json:"id"`          // the API's id of it
-	Name                  string     `json:"name"`        // its name
-	Description           string     `json:"description"` // what it is for; empty: none
-	Status                FormStatus `json:"status"`      // where it stands
-	URL                   string     `json:"url"`         // the URL
+	ID                    string     `json:"id"`
+	Name                  string     `json:"name"`
+	Description           string     `json:"description"` // empty: none
+	Status                FormStatus `json:"status"`
+	URL                   string     `json:"url"`
 	SubscribeURL          string     `json:"subscribeUrl"`
-	AudienceIDs           []string   `json:"audienceIds"` // ids of the audiences
+	AudienceIDs           []string   `json:"audienceIds"`
 	DoubleOptIn           bool       `json:"doubleOptIn"`
 	HasUnpublishedChanges bool       `json:"hasUnpublishedChanges"`
 	Stats                 FormStats  `json:"stats"`
-	PublishedAt           *time.Time `json:"publishedAt"` // when published; UTC; nil: none
-	CreatedAt             time.Time  `json:"createdAt"`   // when created; UTC
-	UpdatedAt             time.Time  `json:"updatedAt"`   // when updated; UTC
+	PublishedAt           *time.Time `json:"publishedAt"` // nil: none
+	CreatedAt             time.Time  `json:"createdAt"`
+	UpdatedAt             time.Time  `json:"updatedAt"`
 }
 
-// FormAlign is a form align. Unknown values are kept.
+// FormAlign is shape FormAlign, in FormStyle. Unknown values are kept.
 type FormAlign string
 
 // The known values of FormAlign.
@@ -4786,51 +4781,51 @@ const (
 
 // FormAnalytics is the answer of forms.analytics, shape FormAnalyticsResource.
 type FormAnalytics struct {
-	FormID        string               `json:"formId"`        // id of the form
-	Since         time.Time            `json:"since"`         // when the counted time begins; UTC
-	Until         time.Time            `json:"until"`         // when the counted time ends; UTC
-	Grain         TrackingGrain        `json:"grain"`         // how long one bucket is
-	OffsetMinutes int                  `json:"offsetMinutes"` // the zone that days are counted in; minutes east of UTC
+	FormID        string               `json:"formId"`
+	Since         time.Time            `json:"since"`
+	Until         time.Time            `json:"until"`
+	Grain         TrackingGrain        `json:"grain"`         // length of a bucket
+	OffsetMinutes int                  `json:"offsetMinutes"` // zone of the days, minutes east of UTC
 	Totals        FormAnalyticsTotals  `json:"totals"`
 	Series        []FormAnalyticsPoint `json:"series"`
 }
 
-// FormAnalyticsPoint is a form analytics point. It is shape FormAnalyticsPoint, in FormAnalytics.
+// FormAnalyticsPoint is shape FormAnalyticsPoint, in FormAnalytics.
 type FormAnalyticsPoint struct {
-	Bucket      string `json:"bucket"` // when the bucket begins
+	Bucket      string `json:"bucket"` // when it begins
 	Views       int    `json:"views"`
 	Submissions int    `json:"submissions"`
 	Added       int    `json:"added"`
 }
 
-// FormAnalyticsTotals is form analytics totals. It is shape FormAnalyticsTotals, in FormAnalytics.
+// FormAnalyticsTotals is shape FormAnalyticsTotals, in FormAnalytics.
 type FormAnalyticsTotals struct {
 	Views           int        `json:"views"`
 	Submissions     int        `json:"submissions"`
 	Added           int        `json:"added"`
 	Pending         int        `json:"pending"`
-	LastSubmittedAt *time.Time `json:"lastSubmittedAt"` // when last submitted; UTC; nil: none
+	LastSubmittedAt *time.Time `json:"lastSubmittedAt"` // nil: none
 	Conversion      *float64   `json:"conversion"`      // nil: none
 }
 
-// FormAnswer is a form answer. It is shape FormAnswer, in FormSubmission, FormSubmittedEventData and 1 more.
+// FormAnswer is shape FormAnswer, in FormSubmission, FormSubmittedEventData and 1 more.
 type FormAnswer struct {
-	FieldID string        `json:"fieldId"` // id of the field
-	Key     string        `json:"key"`     // its key
-	Label   string        `json:"label"`   // what it is called
-	Type    FormFieldType `json:"type"`    // its type
-	Value   Open          `json:"value"`   // the value
+	FieldID string        `json:"fieldId"`
+	Key     string        `json:"key"`
+	Label   string        `json:"label"`
+	Type    FormFieldType `json:"type"`
+	Value   Open          `json:"value"`
 	Display string        `json:"display"`
 }
 
-// FormAudience is a form audience. It is shape FormAudience, in DesignedForm and FormDetail.
+// FormAudience is shape FormAudience, in DesignedForm and FormDetail.
 type FormAudience struct {
-	ID      string `json:"id"`      // the API's id of it
-	Name    string `json:"name"`    // its name
-	Builtin bool   `json:"builtin"` // whether it is builtin
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Builtin bool   `json:"builtin"`
 }
 
-// FormConfirmSource is a form confirm source. Unknown values are kept.
+// FormConfirmSource is shape FormConfirmSource, in FormConfirmedEventData. Unknown values are kept.
 type FormConfirmSource string
 
 // The known values of FormConfirmSource.
@@ -4839,18 +4834,18 @@ const (
 	FormConfirmSourceApproval FormConfirmSource = "approval"
 )
 
-// FormConfirmedEventData is form confirmed event data. It is shape FormConfirmedEventData.
+// FormConfirmedEventData is shape FormConfirmedEventData.
 type FormConfirmedEventData struct {
-	FormID       string            `json:"formId"` // id of the form
+	FormID       string            `json:"formId"`
 	FormName     string            `json:"formName"`
-	SubmissionID string            `json:"submissionId"` // id of the submission
-	Email        string            `json:"email"`        // the email address
-	AudienceIDs  []string          `json:"audienceIds"`  // ids of the audiences
+	SubmissionID string            `json:"submissionId"`
+	Email        string            `json:"email"`
+	AudienceIDs  []string          `json:"audienceIds"`
 	Via          FormConfirmSource `json:"via"`
-	ConfirmedAt  time.Time         `json:"confirmedAt"` // when confirmed; UTC
+	ConfirmedAt  time.Time         `json:"confirmedAt"`
 }
 
-// FormContactField is a form contact field. Unknown values are kept.
+// FormContactField is shape FormContactField, in FormField. Unknown values are kept.
 type FormContactField string
 
 // The known values of FormContactField.
@@ -4866,10 +4861,10 @@ const (
 	FormContactFieldBirthday  FormContactField = "birthday"
 )
 
-// FormCopy is a form copy. It is shape FormCopy, in FormDocument.
+// FormCopy is shape FormCopy, in FormDocument.
 type FormCopy struct {
-	Title          string  `json:"title"`       // the title
-	Description    *string `json:"description"` // what it is for; nil: null
+	Title          string  `json:"title"`
+	Description    *string `json:"description"` // nil: null
 	SubmitLabel    string  `json:"submitLabel"`
 	SuccessTitle   string  `json:"successTitle"`
 	SuccessMessage string  `json:"successMessage"`
@@ -4882,40 +4877,40 @@ type FormCopy struct {
 
 // FormCreate is the body of forms.create, shape FormCreate.
 type FormCreate struct {
-	Name        string             `json:"name"`                 // its name; required
-	Description Opt[string]        `json:"description,omitzero"` // what it is for
-	Starter     FormStarterSlug    `json:"starter,omitempty"`    // empty: left out
-	Document    *FormDocument      `json:"document,omitempty"`   // nil: left out
-	Settings    *FormSettingsInput `json:"settings,omitempty"`   // nil: left out
-	Publish     Opt[bool]          `json:"publish,omitzero"`     // whether it is publish
+	Name        string             `json:"name"` // required
+	Description Opt[string]        `json:"description,omitzero"`
+	Starter     FormStarterSlug    `json:"starter,omitempty"`  // empty: left out
+	Document    *FormDocument      `json:"document,omitempty"` // nil: left out
+	Settings    *FormSettingsInput `json:"settings,omitempty"` // nil: left out
+	Publish     Opt[bool]          `json:"publish,omitzero"`
 }
 
 // FormDesignInput is the body of forms.design, shape FormDesignInput.
 type FormDesignInput struct {
 	Brief string `json:"brief"`          // required
-	Name  string `json:"name,omitempty"` // its name; empty: left out
+	Name  string `json:"name,omitempty"` // empty: left out
 }
 
-// FormDesignResult is a form design result. It is shape FormDesignResult, in DesignedForm.
+// FormDesignResult is shape FormDesignResult, in DesignedForm.
 type FormDesignResult struct {
 	Notes []string `json:"notes"`
 }
 
-// FormDetail is a form detail. It is shape FormDetailResource, in the answer of forms.create, the answer of forms.duplicate and 5 more.
+// FormDetail is shape FormDetailResource, in the answer of forms.create, the answer of forms.duplicate and 5 more.
 type FormDetail struct {
-	ID                    string          `json:"id"`          // the API's id of it
-	Name                  string          `json:"name"`        // its name
-	Description           string          `json:"description"` // what it is for; empty: none
-	Status                FormStatus      `json:"status"`      // where it stands
-	URL                   string          `json:"url"`         // the URL
+	ID                    string          `json:"id"`
+	Name                  string          `json:"name"`
+	Description           string          `json:"description"` // empty: none
+	Status                FormStatus      `json:"status"`
+	URL                   string          `json:"url"`
 	SubscribeURL          string          `json:"subscribeUrl"`
-	AudienceIDs           []string        `json:"audienceIds"` // ids of the audiences
+	AudienceIDs           []string        `json:"audienceIds"`
 	DoubleOptIn           bool            `json:"doubleOptIn"`
 	HasUnpublishedChanges bool            `json:"hasUnpublishedChanges"`
 	Stats                 FormStats       `json:"stats"`
-	PublishedAt           *time.Time      `json:"publishedAt"` // when published; UTC; nil: none
-	CreatedAt             time.Time       `json:"createdAt"`   // when created; UTC
-	UpdatedAt             time.Time       `json:"updatedAt"`   // when updated; UTC
+	PublishedAt           *time.Time      `json:"publishedAt"` // nil: none
+	CreatedAt             time.Time       `json:"createdAt"`
+	UpdatedAt             time.Time       `json:"updatedAt"`
 	Document              FormDocument    `json:"document"`
 	PublishedDocument     *FormDocument   `json:"publishedDocument"` // nil: none
 	Settings              FormSettings    `json:"settings"`
@@ -4924,7 +4919,7 @@ type FormDetail struct {
 	SenderProblem         string          `json:"senderProblem"` // empty: none
 }
 
-// FormDocument is a form document. It is shape FormDocument, in DesignedForm, FormCreate and 3 more.
+// FormDocument is shape FormDocument, in DesignedForm, FormCreate and 3 more.
 type FormDocument struct {
 	Fields []FormField `json:"fields"`
 	Copy   FormCopy    `json:"copy"`
@@ -4938,15 +4933,15 @@ func (v FormDocument) MarshalJSON() ([]byte, error) {
 	return marshalPlain(plain(v))
 }
 
-// FormField is a form field. It is shape FormField, in FormDocument.
+// FormField is shape FormField, in FormDocument.
 type FormField struct {
-	ID           string            `json:"id"`           // the API's id of it
-	Type         FormFieldType     `json:"type"`         // its type
-	Key          string            `json:"key"`          // its key
-	Label        string            `json:"label"`        // what it is called
-	Placeholder  *string           `json:"placeholder"`  // nil: null
-	Help         *string           `json:"help"`         // nil: null
-	Required     bool              `json:"required"`     // whether it is required
+	ID           string            `json:"id"`
+	Type         FormFieldType     `json:"type"`
+	Key          string            `json:"key"`
+	Label        string            `json:"label"`
+	Placeholder  *string           `json:"placeholder"` // nil: null
+	Help         *string           `json:"help"`        // nil: null
+	Required     bool              `json:"required"`
 	DefaultValue *string           `json:"defaultValue"` // nil: null
 	Options      []FormFieldOption `json:"options"`
 	MapsTo       *FormContactField `json:"mapsTo"` // nil: null
@@ -4964,7 +4959,7 @@ func (v FormField) MarshalJSON() ([]byte, error) {
 	return marshalPlain(plain(v))
 }
 
-// FormFieldError is a form field error. Unknown values are kept.
+// FormFieldError is shape FormFieldError, in FormFieldProblem. Unknown values are kept.
 type FormFieldError string
 
 // The known values of FormFieldError.
@@ -4982,20 +4977,20 @@ const (
 	FormFieldErrorOption   FormFieldError = "option"
 )
 
-// FormFieldOption is a form field option. It is shape FormFieldOption, in FormField.
+// FormFieldOption is shape FormFieldOption, in FormField.
 type FormFieldOption struct {
-	ID    string `json:"id"`    // the API's id of it
-	Label string `json:"label"` // what it is called
-	Value string `json:"value"` // the value
+	ID    string `json:"id"`
+	Label string `json:"label"`
+	Value string `json:"value"`
 }
 
-// FormFieldProblem is a form field problem. It is shape FormFieldProblem.
+// FormFieldProblem is shape FormFieldProblem.
 type FormFieldProblem struct {
-	Key   string         `json:"key"`   // its key
-	Error FormFieldError `json:"error"` // what went wrong
+	Key   string         `json:"key"`
+	Error FormFieldError `json:"error"`
 }
 
-// FormFieldType is a form field type. Unknown values are kept.
+// FormFieldType is shape FormFieldType, in ContactSignUpAnswer, FormField and 1 more. Unknown values are kept.
 type FormFieldType string
 
 // The known values of FormFieldType.
@@ -5019,7 +5014,7 @@ const (
 	FormFieldTypeDivider    FormFieldType = "divider"
 )
 
-// FormFieldWidth is a form field width. Unknown values are kept.
+// FormFieldWidth is shape FormFieldWidth, in FormField. Unknown values are kept.
 type FormFieldWidth string
 
 // The known values of FormFieldWidth.
@@ -5028,7 +5023,7 @@ const (
 	FormFieldWidthHalf FormFieldWidth = "half"
 )
 
-// FormFont is a form font. Unknown values are kept.
+// FormFont is shape FormFont, in FormStyle. Unknown values are kept.
 type FormFont string
 
 // The known values of FormFont.
@@ -5039,7 +5034,7 @@ const (
 	FormFontMono   FormFont = "mono"
 )
 
-// FormLayout is a form layout. Unknown values are kept.
+// FormLayout is shape FormLayout, in FormStyle. Unknown values are kept.
 type FormLayout string
 
 // The known values of FormLayout.
@@ -5050,14 +5045,14 @@ const (
 
 // FormPatch is the body of forms.update, shape FormPatch. What is left zero stays as it is.
 type FormPatch struct {
-	Name              Opt[string]            `json:"name,omitzero"`        // its name
-	Description       Opt[string]            `json:"description,omitzero"` // what it is for
+	Name              Opt[string]            `json:"name,omitzero"`
+	Description       Opt[string]            `json:"description,omitzero"`
 	Document          Opt[FormDocument]      `json:"document,omitzero"`
 	Settings          Opt[FormSettingsInput] `json:"settings,omitzero"`
 	ExpectedUpdatedAt Opt[Instant]           `json:"expectedUpdatedAt,omitzero"` // refuse when it changed after this
 }
 
-// FormRadius is a form radius. Unknown values are kept.
+// FormRadius is shape FormRadius, in FormStyle. Unknown values are kept.
 type FormRadius string
 
 // The known values of FormRadius.
@@ -5075,7 +5070,7 @@ type FormRedesignInput struct {
 	ExpectedUpdatedAt Instant `json:"expectedUpdatedAt,omitzero"` // refuse when it changed after this; zero: left out
 }
 
-// FormSenderIssue is a form sender issue. Unknown values are kept.
+// FormSenderIssue is shape FormSenderIssue, in DesignedForm and FormDetail. Unknown values are kept.
 type FormSenderIssue string
 
 // The known values of FormSenderIssue.
@@ -5085,9 +5080,9 @@ const (
 	FormSenderIssueNotAllowed  FormSenderIssue = "not_allowed"
 )
 
-// FormSettings is form settings. It is shape FormSettings, in DesignedForm and FormDetail.
+// FormSettings is shape FormSettings, in DesignedForm and FormDetail.
 type FormSettings struct {
-	AudienceIDs     []string          `json:"audienceIds"` // ids of the audiences
+	AudienceIDs     []string          `json:"audienceIds"`
 	DoubleOptIn     bool              `json:"doubleOptIn"`
 	SenderAddress   string            `json:"senderAddress"` // empty: none
 	ConfirmSubject  string            `json:"confirmSubject"`
@@ -5098,9 +5093,9 @@ type FormSettings struct {
 	NotifyAddresses []string          `json:"notifyAddresses"`
 }
 
-// FormSettingsInput is a form settings input. It is shape FormSettingsInput, in FormCreate and FormPatch.
+// FormSettingsInput is shape FormSettingsInput, in FormCreate and FormPatch.
 type FormSettingsInput struct {
-	AudienceIDs     Opt[[]string]          `json:"audienceIds,omitzero"` // ids of the audiences
+	AudienceIDs     Opt[[]string]          `json:"audienceIds,omitzero"`
 	DoubleOptIn     Opt[bool]              `json:"doubleOptIn,omitzero"`
 	SenderAddress   Opt[string]            `json:"senderAddress,omitzero"`
 	ConfirmSubject  Opt[string]            `json:"confirmSubject,omitzero"`
@@ -5114,19 +5109,19 @@ type FormSettingsInput struct {
 // FormStarter is the answer of forms.listStarters, shape FormStarterResource.
 type FormStarter struct {
 	Slug        FormStarterSlug `json:"slug"`
-	Name        string          `json:"name"`        // its name
-	Description string          `json:"description"` // what it is for
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
 }
 
 // FormStarterDetail is the answer of forms.getStarter, shape FormStarterDetailResource.
 type FormStarterDetail struct {
 	Slug        FormStarterSlug `json:"slug"`
-	Name        string          `json:"name"`        // its name
-	Description string          `json:"description"` // what it is for
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
 	Document    FormDocument    `json:"document"`
 }
 
-// FormStarterSlug is a form starter slug. Unknown values are kept.
+// FormStarterSlug is shape FormStarterSlug, in FormCreate, FormStarterDetail and 1 more. Unknown values are kept.
 type FormStarterSlug string
 
 // The known values of FormStarterSlug.
@@ -5139,16 +5134,16 @@ const (
 	FormStarterSlugContact     FormStarterSlug = "contact"
 )
 
-// FormStats is form stats. It is shape FormStats, in DesignedForm, FormDetail and 1 more.
+// FormStats is shape FormStats, in DesignedForm, FormDetail and 1 more.
 type FormStats struct {
 	Views           int        `json:"views"`
 	Submissions     int        `json:"submissions"`
 	Added           int        `json:"added"`
 	Pending         int        `json:"pending"`
-	LastSubmittedAt *time.Time `json:"lastSubmittedAt"` // when last submitted; UTC; nil: none
+	LastSubmittedAt *time.Time `json:"lastSubmittedAt"` // nil: none
 }
 
-// FormStatus is a form status. Unknown values are kept.
+// FormStatus is shape FormStatus, in DesignedForm, FormDetail and 1 more. Unknown values are kept.
 type FormStatus string
 
 // The known values of FormStatus.
@@ -5158,12 +5153,12 @@ const (
 	FormStatusPaused FormStatus = "paused"
 )
 
-// FormStyle is a form style. It is shape FormStyle, in FormDocument.
+// FormStyle is shape FormStyle, in FormDocument.
 type FormStyle struct {
 	Accent     string     `json:"accent"`
 	Background string     `json:"background"`
 	Surface    string     `json:"surface"`
-	Text       string     `json:"text"` // the plain text
+	Text       string     `json:"text"`
 	Font       FormFont   `json:"font"`
 	Radius     FormRadius `json:"radius"`
 	Width      FormWidth  `json:"width"`
@@ -5172,27 +5167,27 @@ type FormStyle struct {
 	LogoURL    *string    `json:"logoUrl"` // nil: null
 }
 
-// FormSubmission is a form submission. It is shape FormSubmissionResource, in the answer of forms.approveSubmission, the answer of forms.getSubmission and 1 more.
+// FormSubmission is shape FormSubmissionResource, in the answer of forms.approveSubmission, the answer of forms.getSubmission and 1 more.
 type FormSubmission struct {
-	ID          string               `json:"id"`      // the API's id of it
-	FormID      string               `json:"formId"`  // id of the form
-	Email       string               `json:"email"`   // the email address
-	Status      FormSubmissionStatus `json:"status"`  // where it stands
-	Expired     bool                 `json:"expired"` // whether it is expired
+	ID          string               `json:"id"`
+	FormID      string               `json:"formId"`
+	Email       string               `json:"email"`
+	Status      FormSubmissionStatus `json:"status"`
+	Expired     bool                 `json:"expired"`
 	Answers     []FormAnswer         `json:"answers"`
-	AudienceIDs []string             `json:"audienceIds"` // ids of the audiences
+	AudienceIDs []string             `json:"audienceIds"`
 	SourceURL   string               `json:"sourceUrl"`   // empty: none
-	ConfirmedAt *time.Time           `json:"confirmedAt"` // when confirmed; UTC; nil: none
-	CreatedAt   time.Time            `json:"createdAt"`   // when created; UTC
+	ConfirmedAt *time.Time           `json:"confirmedAt"` // nil: none
+	CreatedAt   time.Time            `json:"createdAt"`
 }
 
 // FormSubmissionBatchDelete is the answer of forms.deleteSubmissions, shape FormSubmissionBatchDeleteResource.
 type FormSubmissionBatchDelete struct {
-	FormID  string `json:"formId"` // id of the form
+	FormID  string `json:"formId"`
 	Deleted int    `json:"deleted"`
 }
 
-// FormSubmissionStatus is a form submission status. Unknown values are kept.
+// FormSubmissionStatus is shape FormSubmissionStatus, in ContactSignUp, FormSubmission and 2 more. Unknown values are kept.
 type FormSubmissionStatus string
 
 // The known values of FormSubmissionStatus.
@@ -5201,20 +5196,20 @@ const (
 	FormSubmissionStatusAdded   FormSubmissionStatus = "added"
 )
 
-// FormSubmittedEventData is form submitted event data. It is shape FormSubmittedEventData.
+// FormSubmittedEventData is shape FormSubmittedEventData.
 type FormSubmittedEventData struct {
-	FormID       string               `json:"formId"` // id of the form
+	FormID       string               `json:"formId"`
 	FormName     string               `json:"formName"`
-	SubmissionID string               `json:"submissionId"` // id of the submission
-	Email        string               `json:"email"`        // the email address
-	Status       FormSubmissionStatus `json:"status"`       // where it stands
+	SubmissionID string               `json:"submissionId"`
+	Email        string               `json:"email"`
+	Status       FormSubmissionStatus `json:"status"`
 	Answers      []FormAnswer         `json:"answers"`
-	AudienceIDs  []string             `json:"audienceIds"` // ids of the audiences
-	SourceURL    string               `json:"sourceUrl"`   // empty: none
-	SubmittedAt  time.Time            `json:"submittedAt"` // when submitted; UTC
+	AudienceIDs  []string             `json:"audienceIds"`
+	SourceURL    string               `json:"sourceUrl"` // empty: none
+	SubmittedAt  time.Time            `json:"submittedAt"`
 }
 
-// FormSubscribeOutcome is a form subscribe outcome. Unknown values are kept.
+// FormSubscribeOutcome is shape FormSubscribeOutcome, in FormSubscription. Unknown values are kept.
 type FormSubscribeOutcome string
 
 // The known values of FormSubscribeOutcome.
@@ -5225,12 +5220,12 @@ const (
 
 // FormSubscription is the answer of forms.subscribe, shape FormSubscriptionResource.
 type FormSubscription struct {
-	FormID      string               `json:"formId"` // id of the form
+	FormID      string               `json:"formId"`
 	Outcome     FormSubscribeOutcome `json:"outcome"`
 	RedirectURL string               `json:"redirectUrl"` // empty: none
 }
 
-// FormSuccessAction is a form success action. Unknown values are kept.
+// FormSuccessAction is shape FormSuccessAction, in FormSettings and FormSettingsInput. Unknown values are kept.
 type FormSuccessAction string
 
 // The known values of FormSuccessAction.
@@ -5239,7 +5234,7 @@ const (
 	FormSuccessActionRedirect FormSuccessAction = "redirect"
 )
 
-// FormWidth is a form width. Unknown values are kept.
+// FormWidth is shape FormWidth, in FormStyle. Unknown values are kept.
 type FormWidth string
 
 // The known values of FormWidth.
@@ -5249,7 +5244,7 @@ const (
 	FormWidthWide   FormWidth = "wide"
 )
 
-// HitKind is a hit kind. Unknown values are kept.
+// HitKind is shape HitKind, in EmailClickedData, EmailDownloadedData and 3 more. Unknown values are kept.
 type HitKind string
 
 // The known values of HitKind.
@@ -5259,15 +5254,15 @@ const (
 	HitKindMachine HitKind = "machine"
 )
 
-// Import is an import. It is shape ImportResource, in the answer of imports.cancel, the answer of imports.connectMailbox and 7 more.
+// Import is shape ImportResource, in the answer of imports.cancel, the answer of imports.connectMailbox and 7 more.
 type Import struct {
-	ID             string              `json:"id"` // the API's id of it
+	ID             string              `json:"id"`
 	Source         MailboxImportSource `json:"source"`
 	Remote         *ImportRemote       `json:"remote"` // nil: none
 	Children       []ImportChild       `json:"children"`
-	AddressID      string              `json:"addressId"` // id of the address; empty: none
-	Address        string              `json:"address"`   // the address
-	Status         ImportStatus        `json:"status"`    // where it stands
+	AddressID      string              `json:"addressId"` // empty: none
+	Address        string              `json:"address"`
+	Status         ImportStatus        `json:"status"`
 	Options        ImportSettings      `json:"options"`
 	Files          []ImportFileInfo    `json:"files"`
 	Formats        []ImportFormat      `json:"formats"`
@@ -5277,22 +5272,22 @@ type Import struct {
 	Counts         ImportCounts        `json:"counts"`
 	LabelsCreated  []string            `json:"labelsCreated"`
 	LabelsSkipped  []string            `json:"labelsSkipped"`
-	LastError      string              `json:"lastError"` // what went wrong last; empty: none
+	LastError      string              `json:"lastError"` // empty: none
 	UploadDeleted  bool                `json:"uploadDeleted"`
-	CreatedAt      time.Time           `json:"createdAt"`  // when created; UTC
-	StartedAt      *time.Time          `json:"startedAt"`  // when started; UTC; nil: none
-	FinishedAt     *time.Time          `json:"finishedAt"` // when finished; UTC; nil: none
+	CreatedAt      time.Time           `json:"createdAt"`
+	StartedAt      *time.Time          `json:"startedAt"`  // nil: none
+	FinishedAt     *time.Time          `json:"finishedAt"` // nil: none
 }
 
-// ImportChild is an import child. It is shape ImportChild, in Import.
+// ImportChild is shape ImportChild, in Import.
 type ImportChild struct {
-	ID       string           `json:"id"`   // the API's id of it
-	Kind     ItemImportKind   `json:"kind"` // its kind
+	ID       string           `json:"id"`
+	Kind     ItemImportKind   `json:"kind"`
 	Source   ItemImportSource `json:"source"`
-	Status   ItemImportStatus `json:"status"` // where it stands
+	Status   ItemImportStatus `json:"status"`
 	Imported int              `json:"imported"`
 	Skipped  int              `json:"skipped"`
-	Total    int              `json:"total"` // how many there are
+	Total    int              `json:"total"`
 }
 
 // ImportChunk is the answer of imports.uploadChunk, shape ImportChunkResource.
@@ -5302,7 +5297,7 @@ type ImportChunk struct {
 	Bytes int64 `json:"bytes"` // bytes
 }
 
-// ImportCounts is import counts. It is shape ImportCounts, in Import.
+// ImportCounts is shape ImportCounts, in Import.
 type ImportCounts struct {
 	Seen      int `json:"seen"`
 	Imported  int `json:"imported"`
@@ -5314,7 +5309,7 @@ type ImportCounts struct {
 
 // ImportCreate is the body of imports.create, shape ImportCreate.
 type ImportCreate struct {
-	AddressID string                 `json:"addressId"`         // id of the address; required
+	AddressID string                 `json:"addressId"`         // required
 	Files     []ImportFileDescriptor `json:"files"`             // required
 	Options   *ImportOptions         `json:"options,omitempty"` // nil: left out
 }
@@ -5326,21 +5321,21 @@ func (v ImportCreate) MarshalJSON() ([]byte, error) {
 	return marshalPlain(plain(v))
 }
 
-// ImportFailure is an import failure. It is shape ImportFailureResource, in ImportFailurePage.
+// ImportFailure is shape ImportFailureResource, in ImportFailurePage.
 type ImportFailure struct {
-	ID        string              `json:"id"` // the API's id of it
+	ID        string              `json:"id"`
 	Seq       int                 `json:"seq"`
-	Reason    ImportFailureReason `json:"reason"`    // why
-	Subject   string              `json:"subject"`   // the subject; empty: none
+	Reason    ImportFailureReason `json:"reason"`
+	Subject   string              `json:"subject"`   // empty: none
 	Sender    string              `json:"sender"`    // empty: none
-	MessageID string              `json:"messageId"` // id of the message; empty: none
+	MessageID string              `json:"messageId"` // empty: none
 	Source    string              `json:"source"`    // empty: none
 	Bytes     *int64              `json:"bytes"`     // bytes; nil: none
-	Detail    string              `json:"detail"`    // more about it; empty: none
-	CreatedAt time.Time           `json:"createdAt"` // when created; UTC
+	Detail    string              `json:"detail"`    // empty: none
+	CreatedAt time.Time           `json:"createdAt"`
 }
 
-// ImportFailureReason is an import failure reason. Unknown values are kept.
+// ImportFailureReason is shape ImportFailureReason, in ImportFailure. Unknown values are kept.
 type ImportFailureReason string
 
 // The known values of ImportFailureReason.
@@ -5354,20 +5349,20 @@ const (
 	ImportFailureReasonArchiveLimit    ImportFailureReason = "archive-limit"
 )
 
-// ImportFileDescriptor is an import file descriptor. It is shape ImportFileDescriptor, in ImportCreate.
+// ImportFileDescriptor is shape ImportFileDescriptor, in ImportCreate.
 type ImportFileDescriptor struct {
-	Name  string `json:"name"`  // its name; required
+	Name  string `json:"name"`  // required
 	Bytes int64  `json:"bytes"` // bytes; required
 }
 
-// ImportFileInfo is import file info. It is shape ImportFileInfo, in Import.
+// ImportFileInfo is shape ImportFileInfo, in Import.
 type ImportFileInfo struct {
-	Name   string `json:"name"`  // its name
+	Name   string `json:"name"`
 	Bytes  int64  `json:"bytes"` // bytes
 	Chunks int    `json:"chunks"`
 }
 
-// ImportFormat is an import format. Unknown values are kept.
+// ImportFormat is shape ImportFormat, in Import. Unknown values are kept.
 type ImportFormat string
 
 // The known values of ImportFormat.
@@ -5382,14 +5377,14 @@ const (
 	ImportFormatMicrosoft   ImportFormat = "microsoft"
 )
 
-// ImportOptions is import options. It is shape ImportOptions, in ImportCreate, ImportFilesInput and 1 more.
+// ImportOptions is shape ImportOptions, in ImportCreate, ImportFilesInput and 1 more.
 type ImportOptions struct {
 	KeepInbox    Opt[bool] `json:"keepInbox,omitzero"`
 	IncludeSpam  Opt[bool] `json:"includeSpam,omitzero"`
 	IncludeTrash Opt[bool] `json:"includeTrash,omitzero"`
 }
 
-// ImportPauseReason is an import pause reason. Unknown values are kept.
+// ImportPauseReason is shape ImportPauseReason, in ImportRemote. Unknown values are kept.
 type ImportPauseReason string
 
 // The known values of ImportPauseReason.
@@ -5400,33 +5395,33 @@ const (
 	ImportPauseReasonSignIn      ImportPauseReason = "sign-in"
 )
 
-// ImportRemote is an import remote. It is shape ImportRemote, in Import.
+// ImportRemote is shape ImportRemote, in Import.
 type ImportRemote struct {
 	Provider      MailboxProvider   `json:"provider"`
-	Host          string            `json:"host"` // the host name
+	Host          string            `json:"host"`
 	Username      string            `json:"username"`
 	FoldersTotal  int               `json:"foldersTotal"`
 	FoldersDone   int               `json:"foldersDone"`
 	MessagesTotal int               `json:"messagesTotal"`
 	PauseReason   ImportPauseReason `json:"pauseReason"` // empty: none
-	ResumeAt      *time.Time        `json:"resumeAt"`    // when resume; UTC; nil: none
+	ResumeAt      *time.Time        `json:"resumeAt"`    // nil: none
 	RerunOf       string            `json:"rerunOf"`     // empty: none
-	Rerunnable    bool              `json:"rerunnable"`  // whether it is rerunnable
+	Rerunnable    bool              `json:"rerunnable"`
 }
 
 // ImportResumeInput is the body of imports.resume, shape ImportResumeInput.
 type ImportResumeInput struct {
-	Password string `json:"password,omitempty"` // the password; empty: left out
+	Password string `json:"password,omitempty"` // empty: left out
 }
 
-// ImportSettings is import settings. It is shape ImportResourceOptions, in Import.
+// ImportSettings is shape ImportResourceOptions, in Import.
 type ImportSettings struct {
 	KeepInbox    bool `json:"keepInbox"`
 	IncludeSpam  bool `json:"includeSpam"`
 	IncludeTrash bool `json:"includeTrash"`
 }
 
-// ImportStatus is an import status. Unknown values are kept.
+// ImportStatus is shape ImportStatus, in Import and ImportUpload. Unknown values are kept.
 type ImportStatus string
 
 // The known values of ImportStatus.
@@ -5443,12 +5438,12 @@ const (
 
 // ImportUpload is the answer of imports.uploadState, shape ImportUploadResource.
 type ImportUpload struct {
-	ID       string       `json:"id"`     // the API's id of it
-	Status   ImportStatus `json:"status"` // where it stands
+	ID       string       `json:"id"`
+	Status   ImportStatus `json:"status"`
 	Received [][]int      `json:"received"`
 }
 
-// InboxCategory is an inbox category. Unknown values are kept.
+// InboxCategory is shape InboxCategory, in the body of threads.setSenderCategory. Unknown values are kept.
 type InboxCategory string
 
 // The known values of InboxCategory.
@@ -5460,44 +5455,44 @@ const (
 	InboxCategoryForums     InboxCategory = "forums"
 )
 
-// Invitation is an invitation. It is shape InvitationResource, in the answer of members.add, the answer of members.listInvitations and 1 more.
+// Invitation is shape InvitationResource, in the answer of members.add, the answer of members.listInvitations and 1 more.
 type Invitation struct {
-	ID            string          `json:"id"`    // the API's id of it
-	Email         string          `json:"email"` // the email address
+	ID            string          `json:"id"`
+	Email         string          `json:"email"`
 	Role          InvitationRole  `json:"role"`
 	Addresses     []MemberAddress `json:"addresses"`
 	Domains       []MemberDomain  `json:"domains"`
-	ExpiresAt     time.Time       `json:"expiresAt"`     // when expires; UTC
-	Expired       bool            `json:"expired"`       // whether it is expired
-	LastSentAt    time.Time       `json:"lastSentAt"`    // when last sent; UTC
-	Delivered     *bool           `json:"delivered"`     // whether it is delivered; nil: none
+	ExpiresAt     time.Time       `json:"expiresAt"`
+	Expired       bool            `json:"expired"`
+	LastSentAt    time.Time       `json:"lastSentAt"`
+	Delivered     *bool           `json:"delivered"`     // nil: none
 	DeliveryError string          `json:"deliveryError"` // empty: none
-	CreatedAt     time.Time       `json:"createdAt"`     // when created; UTC
+	CreatedAt     time.Time       `json:"createdAt"`
 }
 
-// InvitationRole is an invitation role. It is shape InvitationResourceRole, in Invitation.
+// InvitationRole is shape InvitationResourceRole, in Invitation.
 type InvitationRole struct {
-	ID      string      `json:"id"`      // the API's id of it
-	Name    string      `json:"name"`    // its name
+	ID      string      `json:"id"`
+	Name    string      `json:"name"`
 	Builtin BuiltinRole `json:"builtin"` // empty: none
 }
 
-// ItemImportCollection is an item import collection. It is shape ItemImportCollection, in ItemImportReport.
+// ItemImportCollection is shape ItemImportCollection, in ItemImportReport.
 type ItemImportCollection struct {
-	Name  string `json:"name"`  // its name
-	Items int    `json:"items"` // the items
+	Name  string `json:"name"`
+	Items int    `json:"items"`
 }
 
-// ItemImportCounts is item import counts. It is shape ItemImportCounts, in CalendarImport and ContactImport.
+// ItemImportCounts is shape ItemImportCounts, in CalendarImport and ContactImport.
 type ItemImportCounts struct {
-	Total    int `json:"total"` // how many there are
+	Total    int `json:"total"`
 	Imported int `json:"imported"`
 	Merged   int `json:"merged"`
 	Skipped  int `json:"skipped"`
 	Failed   int `json:"failed"`
 }
 
-// ItemImportKind is an item import kind. Unknown values are kept.
+// ItemImportKind is shape ItemImportKind, in ImportChild. Unknown values are kept.
 type ItemImportKind string
 
 // The known values of ItemImportKind.
@@ -5506,30 +5501,30 @@ const (
 	ItemImportKindContacts ItemImportKind = "contacts"
 )
 
-// ItemImportReport is an item import report. It is shape ItemImportReport, in CalendarImport and ContactImport.
+// ItemImportReport is shape ItemImportReport, in CalendarImport and ContactImport.
 type ItemImportReport struct {
 	Collections []ItemImportCollection  `json:"collections"`
 	Skipped     ItemImportReportSkipped `json:"skipped"`
 	Samples     []ItemImportSample      `json:"samples"`
 }
 
-// ItemImportReportSkipped is an item import report skipped. It is shape ItemImportReportSkipped, in ItemImportReport.
+// ItemImportReportSkipped is shape ItemImportReportSkipped, in ItemImportReport.
 type ItemImportReportSkipped struct {
 	Invalid   *int `json:"invalid,omitempty"`   // nil: none
 	UIDTaken  *int `json:"uid-taken,omitempty"` // nil: none
 	NoStart   *int `json:"no-start,omitempty"`  // nil: none
 	Duplicate *int `json:"duplicate,omitempty"` // nil: none
-	Limit     *int `json:"limit,omitempty"`     // the most there may be; nil: none
+	Limit     *int `json:"limit,omitempty"`     // nil: none
 	Empty     *int `json:"empty,omitempty"`     // nil: none
 }
 
-// ItemImportSample is an item import sample. It is shape ItemImportSample, in ItemImportReport.
+// ItemImportSample is shape ItemImportSample, in ItemImportReport.
 type ItemImportSample struct {
-	Name   string               `json:"name"`   // its name
-	Reason ItemImportSkipReason `json:"reason"` // why
+	Name   string               `json:"name"`
+	Reason ItemImportSkipReason `json:"reason"`
 }
 
-// ItemImportSkipReason is an item import skip reason. Unknown values are kept.
+// ItemImportSkipReason is shape ItemImportSkipReason, in ItemImportSample. Unknown values are kept.
 type ItemImportSkipReason string
 
 // The known values of ItemImportSkipReason.
@@ -5542,7 +5537,7 @@ const (
 	ItemImportSkipReasonEmpty     ItemImportSkipReason = "empty"
 )
 
-// ItemImportSource is an item import source. Unknown values are kept.
+// ItemImportSource is shape ItemImportSource, in CalendarImport, ContactImport and 1 more. Unknown values are kept.
 type ItemImportSource string
 
 // The known values of ItemImportSource.
@@ -5554,7 +5549,7 @@ const (
 	ItemImportSourceTakeout   ItemImportSource = "takeout"
 )
 
-// ItemImportStatus is an item import status. Unknown values are kept.
+// ItemImportStatus is shape ItemImportStatus, in CalendarImport, ContactImport and 1 more. Unknown values are kept.
 type ItemImportStatus string
 
 // The known values of ItemImportStatus.
@@ -5570,10 +5565,10 @@ const (
 
 // KeySelfStats is the answer of me.stats, shape KeySelfStatsResource.
 type KeySelfStats struct {
-	Until    time.Time                  `json:"until"`  // when the counted time ends; UTC
-	Since    time.Time                  `json:"since"`  // when the counted time begins; UTC
-	Grain    TrackingGrain              `json:"grain"`  // how long one bucket is
-	KeyIDs   []string                   `json:"keyIds"` // ids of the keys
+	Until    time.Time                  `json:"until"`
+	Since    time.Time                  `json:"since"`
+	Grain    TrackingGrain              `json:"grain"` // length of a bucket
+	KeyIDs   []string                   `json:"keyIds"`
 	Rejected []KeySelfStatsRejectedItem `json:"rejected"`
 	Requests []KeySelfStatsRequestsItem `json:"requests"`
 	Routes   []KeySelfStatsRoutesItem   `json:"routes"`
@@ -5581,34 +5576,34 @@ type KeySelfStats struct {
 	Sends    *KeySelfStatsSends         `json:"sends"` // nil: none
 }
 
-// KeySelfStatsCodesItem is a key self stats codes item. It is shape KeySelfStatsResourceCodesItem, in KeySelfStats.
+// KeySelfStatsCodesItem is shape KeySelfStatsResourceCodesItem, in KeySelfStats.
 type KeySelfStatsCodesItem struct {
-	Label string `json:"label"` // what it is called
-	Count int    `json:"count"` // how many
+	Label string `json:"label"`
+	Count int    `json:"count"`
 }
 
-// KeySelfStatsRejectedItem is a key self stats rejected item. It is shape KeySelfStatsResourceRejectedItem, in KeySelfStats.
+// KeySelfStatsRejectedItem is shape KeySelfStatsResourceRejectedItem, in KeySelfStats.
 type KeySelfStatsRejectedItem struct {
-	Bucket string `json:"bucket"` // when the bucket begins
-	Count  int    `json:"count"`  // how many
+	Bucket string `json:"bucket"` // when it begins
+	Count  int    `json:"count"`
 }
 
-// KeySelfStatsRequestsItem is a key self stats requests item. It is shape KeySelfStatsResourceRequestsItem, in KeySelfStats.
+// KeySelfStatsRequestsItem is shape KeySelfStatsResourceRequestsItem, in KeySelfStats.
 type KeySelfStatsRequestsItem struct {
-	Bucket string `json:"bucket"` // when the bucket begins
-	Count  int    `json:"count"`  // how many
+	Bucket string `json:"bucket"` // when it begins
+	Count  int    `json:"count"`
 	Failed int    `json:"failed"`
 }
 
-// KeySelfStatsRoutesItem is a key self stats routes item. It is shape KeySelfStatsResourceRoutesItem, in KeySelfStats.
+// KeySelfStatsRoutesItem is shape KeySelfStatsResourceRoutesItem, in KeySelfStats.
 type KeySelfStatsRoutesItem struct {
-	Label    string       `json:"label"` // what it is called
-	Count    int          `json:"count"` // how many
+	Label    string       `json:"label"`
+	Count    int          `json:"count"`
 	Failed   int          `json:"failed"`
-	MedianMS Milliseconds `json:"medianMs"` // how long half of them took at most
+	MedianMS Milliseconds `json:"medianMs"`
 }
 
-// KeySelfStatsSends is key self stats sends. It is shape KeySelfStatsResourceSendsVariant1, in KeySelfStats.
+// KeySelfStatsSends is shape KeySelfStatsResourceSendsVariant1, in KeySelfStats.
 type KeySelfStatsSends struct {
 	Days       []KeySelfStatsSendsDaysItem       `json:"days"`
 	Totals     KeySelfStatsSendsTotals           `json:"totals"`
@@ -5618,9 +5613,9 @@ type KeySelfStatsSends struct {
 	Suppressed []KeySelfStatsSendsSuppressedItem `json:"suppressed"`
 }
 
-// KeySelfStatsSendsDaysItem is a key self stats sends days item. It is shape KeySelfStatsResourceSendsVariant1DaysItem, in KeySelfStatsSends.
+// KeySelfStatsSendsDaysItem is shape KeySelfStatsResourceSendsVariant1DaysItem, in KeySelfStatsSends.
 type KeySelfStatsSendsDaysItem struct {
-	Day        string `json:"day"` // the day, as 2006-01-02
+	Day        string `json:"day"` // 2006-01-02
 	Sent       int    `json:"sent"`
 	Delivered  int    `json:"delivered"`
 	Failed     int    `json:"failed"`
@@ -5628,31 +5623,31 @@ type KeySelfStatsSendsDaysItem struct {
 	Complained int    `json:"complained"`
 }
 
-// KeySelfStatsSendsSendersItem is a key self stats sends senders item. It is shape KeySelfStatsResourceSendsVariant1SendersItem, in KeySelfStatsSends.
+// KeySelfStatsSendsSendersItem is shape KeySelfStatsResourceSendsVariant1SendersItem, in KeySelfStatsSends.
 type KeySelfStatsSendsSendersItem struct {
-	Label string `json:"label"` // what it is called
-	Count int    `json:"count"` // how many
+	Label string `json:"label"`
+	Count int    `json:"count"`
 }
 
-// KeySelfStatsSendsSourcesItem is a key self stats sends sources item. It is shape KeySelfStatsResourceSendsVariant1SourcesItem, in KeySelfStatsSends.
+// KeySelfStatsSendsSourcesItem is shape KeySelfStatsResourceSendsVariant1SourcesItem, in KeySelfStatsSends.
 type KeySelfStatsSendsSourcesItem struct {
-	Label string `json:"label"` // what it is called
-	Count int    `json:"count"` // how many
+	Label string `json:"label"`
+	Count int    `json:"count"`
 }
 
-// KeySelfStatsSendsStatusesItem is a key self stats sends statuses item. It is shape KeySelfStatsResourceSendsVariant1StatusesItem, in KeySelfStatsSends.
+// KeySelfStatsSendsStatusesItem is shape KeySelfStatsResourceSendsVariant1StatusesItem, in KeySelfStatsSends.
 type KeySelfStatsSendsStatusesItem struct {
-	Label string `json:"label"` // what it is called
-	Count int    `json:"count"` // how many
+	Label string `json:"label"`
+	Count int    `json:"count"`
 }
 
-// KeySelfStatsSendsSuppressedItem is a key self stats sends suppressed item. It is shape KeySelfStatsResourceSendsVariant1SuppressedItem, in KeySelfStatsSends.
+// KeySelfStatsSendsSuppressedItem is shape KeySelfStatsResourceSendsVariant1SuppressedItem, in KeySelfStatsSends.
 type KeySelfStatsSendsSuppressedItem struct {
-	Label string `json:"label"` // what it is called
-	Count int    `json:"count"` // how many
+	Label string `json:"label"`
+	Count int    `json:"count"`
 }
 
-// KeySelfStatsSendsTotals is key self stats sends totals. It is shape KeySelfStatsResourceSendsVariant1Totals, in KeySelfStatsSends.
+// KeySelfStatsSendsTotals is shape KeySelfStatsResourceSendsVariant1Totals, in KeySelfStatsSends.
 type KeySelfStatsSendsTotals struct {
 	Sends      int `json:"sends"`
 	TestSends  int `json:"testSends"`
@@ -5665,42 +5660,42 @@ type KeySelfStatsSendsTotals struct {
 	Pending    int `json:"pending"`
 }
 
-// KnowledgeAllowance is a knowledge allowance. It is shape KnowledgeAllowance, in KnowledgeUsage.
+// KnowledgeAllowance is shape KnowledgeAllowance, in KnowledgeUsage.
 type KnowledgeAllowance struct {
 	Sources int `json:"sources"`
 	Chars   int `json:"chars"`
 }
 
-// KnowledgeConnector is a knowledge connector. It is shape KnowledgeConnectorResource, in the answer of knowledge.addConnector, the answer of knowledge.getConnector and 3 more.
+// KnowledgeConnector is shape KnowledgeConnectorResource, in the answer of knowledge.addConnector, the answer of knowledge.getConnector and 3 more.
 type KnowledgeConnector struct {
-	ID          string                   `json:"id"`   // the API's id of it
-	Kind        KnowledgeConnectorKind   `json:"kind"` // its kind
+	ID          string                   `json:"id"`
+	Kind        KnowledgeConnectorKind   `json:"kind"`
 	Scope       string                   `json:"scope"`
 	Level       KnowledgeLevel           `json:"level"`
-	Title       string                   `json:"title"`       // the title
-	URL         string                   `json:"url"`         // the URL
+	Title       string                   `json:"title"`
+	URL         string                   `json:"url"`
 	RefreshDays *KnowledgeRefreshDays    `json:"refreshDays"` // nil: none
 	PageLimit   int                      `json:"pageLimit"`
-	Status      KnowledgeConnectorStatus `json:"status"`     // where it stands
-	Failure     KnowledgeFailure         `json:"failure"`    // empty: none
-	Items       int                      `json:"items"`      // the items
-	LastSyncAt  *time.Time               `json:"lastSyncAt"` // when last sync; UTC; nil: none
-	NextSyncAt  *time.Time               `json:"nextSyncAt"` // when next sync; UTC; nil: none
-	CreatedAt   time.Time                `json:"createdAt"`  // when created; UTC
-	UpdatedAt   time.Time                `json:"updatedAt"`  // when updated; UTC
+	Status      KnowledgeConnectorStatus `json:"status"`
+	Failure     KnowledgeFailure         `json:"failure"` // empty: none
+	Items       int                      `json:"items"`
+	LastSyncAt  *time.Time               `json:"lastSyncAt"` // nil: none
+	NextSyncAt  *time.Time               `json:"nextSyncAt"` // nil: none
+	CreatedAt   time.Time                `json:"createdAt"`
+	UpdatedAt   time.Time                `json:"updatedAt"`
 }
 
 // KnowledgeConnectorCreate is the body of knowledge.addConnector, shape KnowledgeConnectorCreate.
 type KnowledgeConnectorCreate struct {
-	Kind        KnowledgeConnectorKind    `json:"kind"`            // its kind; required
-	URL         string                    `json:"url"`             // the URL; required
+	Kind        KnowledgeConnectorKind    `json:"kind"`            // required
+	URL         string                    `json:"url"`             // required
 	Scope       string                    `json:"scope,omitempty"` // empty: left out
-	Title       string                    `json:"title,omitempty"` // the title; empty: left out
+	Title       string                    `json:"title,omitempty"` // empty: left out
 	RefreshDays Opt[KnowledgeRefreshDays] `json:"refreshDays,omitzero"`
 	PageLimit   Opt[int]                  `json:"pageLimit,omitzero"`
 }
 
-// KnowledgeConnectorKind is a knowledge connector kind. Unknown values are kept.
+// KnowledgeConnectorKind is shape KnowledgeConnectorKind, in KnowledgeConnectorCreate and KnowledgeConnector. Unknown values are kept.
 type KnowledgeConnectorKind string
 
 // The known values of KnowledgeConnectorKind.
@@ -5713,13 +5708,13 @@ const (
 
 // KnowledgeConnectorPatch is the body of knowledge.updateConnector, shape KnowledgeConnectorPatch. What is left zero stays as it is.
 type KnowledgeConnectorPatch struct {
-	Title       Opt[string]               `json:"title,omitzero"` // the title
+	Title       Opt[string]               `json:"title,omitzero"`
 	Scope       Opt[string]               `json:"scope,omitzero"`
 	RefreshDays Opt[KnowledgeRefreshDays] `json:"refreshDays,omitzero"`
 	PageLimit   Opt[int]                  `json:"pageLimit,omitzero"`
 }
 
-// KnowledgeConnectorStatus is a knowledge connector status. Unknown values are kept.
+// KnowledgeConnectorStatus is shape KnowledgeConnectorStatus, in KnowledgeConnector. Unknown values are kept.
 type KnowledgeConnectorStatus string
 
 // The known values of KnowledgeConnectorStatus.
@@ -5732,18 +5727,18 @@ const (
 
 // KnowledgeDraft is the answer of knowledge.draftFromThread, shape KnowledgeDraftResource.
 type KnowledgeDraft struct {
-	Title    string `json:"title"` // the title
-	Body     string `json:"body"`  // the body
+	Title    string `json:"title"`
+	Body     string `json:"body"`
 	Scope    string `json:"scope"`
-	ThreadID string `json:"threadId"` // id of the thread
+	ThreadID string `json:"threadId"`
 }
 
 // KnowledgeDraftInput is the body of knowledge.draftFromThread, shape KnowledgeDraftInput.
 type KnowledgeDraftInput struct {
-	ThreadID string `json:"threadId"` // id of the thread; required
+	ThreadID string `json:"threadId"` // required
 }
 
-// KnowledgeFailure is a knowledge failure. Unknown values are kept.
+// KnowledgeFailure is shape KnowledgeFailure, in KnowledgeConnector, KnowledgeItemDetail and 1 more. Unknown values are kept.
 type KnowledgeFailure string
 
 // The known values of KnowledgeFailure.
@@ -5759,21 +5754,21 @@ const (
 	KnowledgeFailureMissingFile      KnowledgeFailure = "missing_file"
 )
 
-// KnowledgeFlag is a knowledge flag. It is shape KnowledgeFlagResource, in the answer of knowledge.dismissFlag and the answer of knowledge.listFlags.
+// KnowledgeFlag is shape KnowledgeFlagResource, in the answer of knowledge.dismissFlag and the answer of knowledge.listFlags.
 type KnowledgeFlag struct {
-	ID               string              `json:"id"`       // the API's id of it
-	Kind             KnowledgeFlagKind   `json:"kind"`     // its kind
-	Status           KnowledgeFlagStatus `json:"status"`   // where it stands
-	SourceID         string              `json:"sourceId"` // id of the source
+	ID               string              `json:"id"`
+	Kind             KnowledgeFlagKind   `json:"kind"`
+	Status           KnowledgeFlagStatus `json:"status"`
+	SourceID         string              `json:"sourceId"`
 	SourceTitle      string              `json:"sourceTitle"`
-	OtherSourceID    string              `json:"otherSourceId"` // id of the other source
+	OtherSourceID    string              `json:"otherSourceId"`
 	OtherSourceTitle string              `json:"otherSourceTitle"`
-	Detail           string              `json:"detail"` // more about it; empty: none
+	Detail           string              `json:"detail"` // empty: none
 	Score            float64             `json:"score"`
-	CreatedAt        time.Time           `json:"createdAt"` // when created; UTC
+	CreatedAt        time.Time           `json:"createdAt"`
 }
 
-// KnowledgeFlagKind is a knowledge flag kind. Unknown values are kept.
+// KnowledgeFlagKind is shape KnowledgeFlagKind, in KnowledgeFlag. Unknown values are kept.
 type KnowledgeFlagKind string
 
 // The known values of KnowledgeFlagKind.
@@ -5782,7 +5777,7 @@ const (
 	KnowledgeFlagKindConflict  KnowledgeFlagKind = "conflict"
 )
 
-// KnowledgeFlagStatus is a knowledge flag status. Unknown values are kept.
+// KnowledgeFlagStatus is shape KnowledgeFlagStatus, in KnowledgeFlag. Unknown values are kept.
 type KnowledgeFlagStatus string
 
 // The known values of KnowledgeFlagStatus.
@@ -5791,70 +5786,70 @@ const (
 	KnowledgeFlagStatusDismissed KnowledgeFlagStatus = "dismissed"
 )
 
-// KnowledgeItem is a knowledge item. It is shape KnowledgeItemResource, in the answer of knowledge.addLink, the answer of knowledge.createNote and 4 more.
+// KnowledgeItem is shape KnowledgeItemResource, in the answer of knowledge.addLink, the answer of knowledge.createNote and 4 more.
 type KnowledgeItem struct {
-	ID            string                `json:"id"`   // the API's id of it
-	Kind          KnowledgeKind         `json:"kind"` // its kind
+	ID            string                `json:"id"`
+	Kind          KnowledgeKind         `json:"kind"`
 	Scope         string                `json:"scope"`
 	Level         KnowledgeLevel        `json:"level"`
-	Title         string                `json:"title"`     // the title
-	URL           string                `json:"url"`       // the URL; empty: none
-	FileName      string                `json:"fileName"`  // the file's name; empty: none
-	MimeType      string                `json:"mimeType"`  // the media type; empty: none
+	Title         string                `json:"title"`
+	URL           string                `json:"url"`       // empty: none
+	FileName      string                `json:"fileName"`  // empty: none
+	MimeType      string                `json:"mimeType"`  // empty: none
 	SizeBytes     *int64                `json:"sizeBytes"` // bytes; nil: none
-	Pinned        bool                  `json:"pinned"`    // whether it is pinned
-	Status        KnowledgeStatus       `json:"status"`    // where it stands
-	Failure       KnowledgeFailure      `json:"failure"`   // empty: none
+	Pinned        bool                  `json:"pinned"`
+	Status        KnowledgeStatus       `json:"status"`
+	Failure       KnowledgeFailure      `json:"failure"` // empty: none
 	Chunks        int                   `json:"chunks"`
 	Chars         int                   `json:"chars"`
 	Origin        KnowledgeOrigin       `json:"origin"`
-	CreatedBy     string                `json:"createdBy"`     // who created it; empty: none
-	CreatedAt     time.Time             `json:"createdAt"`     // when created; UTC
-	UpdatedAt     time.Time             `json:"updatedAt"`     // when updated; UTC
-	IndexedAt     *time.Time            `json:"indexedAt"`     // when indexed; UTC; nil: none
+	CreatedBy     string                `json:"createdBy"` // empty: none
+	CreatedAt     time.Time             `json:"createdAt"`
+	UpdatedAt     time.Time             `json:"updatedAt"`
+	IndexedAt     *time.Time            `json:"indexedAt"`     // nil: none
 	RefreshDays   *KnowledgeRefreshDays `json:"refreshDays"`   // nil: none
-	NextRefreshAt *time.Time            `json:"nextRefreshAt"` // when next refresh; UTC; nil: none
-	ConnectorID   string                `json:"connectorId"`   // id of the connector; empty: none
-	ThreadID      string                `json:"threadId"`      // id of the thread; empty: none
+	NextRefreshAt *time.Time            `json:"nextRefreshAt"` // nil: none
+	ConnectorID   string                `json:"connectorId"`   // empty: none
+	ThreadID      string                `json:"threadId"`      // empty: none
 	Uses          int                   `json:"uses"`
-	LastUsedAt    *time.Time            `json:"lastUsedAt"` // when last used; UTC; nil: none
+	LastUsedAt    *time.Time            `json:"lastUsedAt"` // nil: none
 	Flags         int                   `json:"flags"`
 }
 
 // KnowledgeItemDetail is the answer of knowledge.get, shape KnowledgeItemDetailResource.
 type KnowledgeItemDetail struct {
-	ID               string                `json:"id"`   // the API's id of it
-	Kind             KnowledgeKind         `json:"kind"` // its kind
+	ID               string                `json:"id"`
+	Kind             KnowledgeKind         `json:"kind"`
 	Scope            string                `json:"scope"`
 	Level            KnowledgeLevel        `json:"level"`
-	Title            string                `json:"title"`     // the title
-	URL              string                `json:"url"`       // the URL; empty: none
-	FileName         string                `json:"fileName"`  // the file's name; empty: none
-	MimeType         string                `json:"mimeType"`  // the media type; empty: none
+	Title            string                `json:"title"`
+	URL              string                `json:"url"`       // empty: none
+	FileName         string                `json:"fileName"`  // empty: none
+	MimeType         string                `json:"mimeType"`  // empty: none
 	SizeBytes        *int64                `json:"sizeBytes"` // bytes; nil: none
-	Pinned           bool                  `json:"pinned"`    // whether it is pinned
-	Status           KnowledgeStatus       `json:"status"`    // where it stands
-	Failure          KnowledgeFailure      `json:"failure"`   // empty: none
+	Pinned           bool                  `json:"pinned"`
+	Status           KnowledgeStatus       `json:"status"`
+	Failure          KnowledgeFailure      `json:"failure"` // empty: none
 	Chunks           int                   `json:"chunks"`
 	Chars            int                   `json:"chars"`
 	Origin           KnowledgeOrigin       `json:"origin"`
-	CreatedBy        string                `json:"createdBy"`     // who created it; empty: none
-	CreatedAt        time.Time             `json:"createdAt"`     // when created; UTC
-	UpdatedAt        time.Time             `json:"updatedAt"`     // when updated; UTC
-	IndexedAt        *time.Time            `json:"indexedAt"`     // when indexed; UTC; nil: none
+	CreatedBy        string                `json:"createdBy"` // empty: none
+	CreatedAt        time.Time             `json:"createdAt"`
+	UpdatedAt        time.Time             `json:"updatedAt"`
+	IndexedAt        *time.Time            `json:"indexedAt"`     // nil: none
 	RefreshDays      *KnowledgeRefreshDays `json:"refreshDays"`   // nil: none
-	NextRefreshAt    *time.Time            `json:"nextRefreshAt"` // when next refresh; UTC; nil: none
-	ConnectorID      string                `json:"connectorId"`   // id of the connector; empty: none
-	ThreadID         string                `json:"threadId"`      // id of the thread; empty: none
+	NextRefreshAt    *time.Time            `json:"nextRefreshAt"` // nil: none
+	ConnectorID      string                `json:"connectorId"`   // empty: none
+	ThreadID         string                `json:"threadId"`      // empty: none
 	Uses             int                   `json:"uses"`
-	LastUsedAt       *time.Time            `json:"lastUsedAt"` // when last used; UTC; nil: none
+	LastUsedAt       *time.Time            `json:"lastUsedAt"` // nil: none
 	Flags            int                   `json:"flags"`
-	Body             string                `json:"body"`    // the body; empty: none
+	Body             string                `json:"body"`    // empty: none
 	Preview          string                `json:"preview"` // empty: none
 	PreviewTruncated bool                  `json:"previewTruncated"`
 }
 
-// KnowledgeKind is a knowledge kind. Unknown values are kept.
+// KnowledgeKind is shape KnowledgeKind, in KnowledgeSourceRef, KnowledgeItemDetail and 3 more. Unknown values are kept.
 type KnowledgeKind string
 
 // The known values of KnowledgeKind.
@@ -5864,7 +5859,7 @@ const (
 	KnowledgeKindNote KnowledgeKind = "note"
 )
 
-// KnowledgeLevel is a knowledge level. Unknown values are kept.
+// KnowledgeLevel is shape KnowledgeLevel, in KnowledgeConnector, KnowledgeItemDetail and 4 more. Unknown values are kept.
 type KnowledgeLevel string
 
 // The known values of KnowledgeLevel.
@@ -5878,28 +5873,28 @@ const (
 type KnowledgeLevelUse struct {
 	Scope    string         `json:"scope"`
 	Level    KnowledgeLevel `json:"level"`
-	Writable bool           `json:"writable"` // whether it is writable
-	Items    int            `json:"items"`    // the items
+	Writable bool           `json:"writable"`
+	Items    int            `json:"items"`
 }
 
 // KnowledgeLinkCreate is the body of knowledge.addLink, shape KnowledgeLinkCreate.
 type KnowledgeLinkCreate struct {
 	Scope       string                    `json:"scope,omitempty"` // empty: left out
-	URL         string                    `json:"url"`             // the URL; required
-	Title       string                    `json:"title,omitempty"` // the title; empty: left out
+	URL         string                    `json:"url"`             // required
+	Title       string                    `json:"title,omitempty"` // empty: left out
 	RefreshDays Opt[KnowledgeRefreshDays] `json:"refreshDays,omitzero"`
 }
 
 // KnowledgeNoteCreate is the body of knowledge.createNote, shape KnowledgeNoteCreate.
 type KnowledgeNoteCreate struct {
-	Scope    string    `json:"scope,omitempty"`    // empty: left out
-	Title    string    `json:"title"`              // the title; required
-	Body     string    `json:"body"`               // the body; required
-	Pinned   Opt[bool] `json:"pinned,omitzero"`    // whether it is pinned
-	ThreadID string    `json:"threadId,omitempty"` // id of the thread; empty: left out
+	Scope    string    `json:"scope,omitempty"` // empty: left out
+	Title    string    `json:"title"`           // required
+	Body     string    `json:"body"`            // required
+	Pinned   Opt[bool] `json:"pinned,omitzero"`
+	ThreadID string    `json:"threadId,omitempty"` // empty: left out
 }
 
-// KnowledgeOrigin is a knowledge origin. Unknown values are kept.
+// KnowledgeOrigin is shape KnowledgeOrigin, in KnowledgeItemDetail and KnowledgeItem. Unknown values are kept.
 type KnowledgeOrigin string
 
 // The known values of KnowledgeOrigin.
@@ -5912,15 +5907,15 @@ const (
 
 // KnowledgePatch is the body of knowledge.update, shape KnowledgePatch. What is left zero stays as it is.
 type KnowledgePatch struct {
-	Title       Opt[string]               `json:"title,omitzero"` // the title
-	Body        Opt[string]               `json:"body,omitzero"`  // the body
+	Title       Opt[string]               `json:"title,omitzero"`
+	Body        Opt[string]               `json:"body,omitzero"`
 	Scope       Opt[string]               `json:"scope,omitzero"`
-	Pinned      Opt[bool]                 `json:"pinned,omitzero"` // whether it is pinned
-	URL         Opt[string]               `json:"url,omitzero"`    // the URL
+	Pinned      Opt[bool]                 `json:"pinned,omitzero"`
+	URL         Opt[string]               `json:"url,omitzero"`
 	RefreshDays Opt[KnowledgeRefreshDays] `json:"refreshDays,omitzero"`
 }
 
-// KnowledgeRefreshDays is knowledge refresh days. Unknown values are kept.
+// KnowledgeRefreshDays is shape KnowledgeRefreshDays, in KnowledgeConnectorCreate, KnowledgeConnectorPatch and 5 more. Unknown values are kept.
 type KnowledgeRefreshDays int
 
 // The known values of KnowledgeRefreshDays.
@@ -5934,38 +5929,38 @@ const (
 type KnowledgeSearch struct {
 	Query    string               `json:"query"`
 	Hits     []KnowledgeSearchHit `json:"hits"`
-	Reranked bool                 `json:"reranked"` // whether it is reranked
+	Reranked bool                 `json:"reranked"`
 }
 
-// KnowledgeSearchHit is a knowledge search hit. It is shape KnowledgeSearchHit, in KnowledgeSearch.
+// KnowledgeSearchHit is shape KnowledgeSearchHit, in KnowledgeSearch.
 type KnowledgeSearchHit struct {
-	SourceID string         `json:"sourceId"` // id of the source
-	Title    string         `json:"title"`    // the title
-	Kind     KnowledgeKind  `json:"kind"`     // its kind
+	SourceID string         `json:"sourceId"`
+	Title    string         `json:"title"`
+	Kind     KnowledgeKind  `json:"kind"`
 	Scope    string         `json:"scope"`
 	Level    KnowledgeLevel `json:"level"`
-	URL      string         `json:"url"` // the URL; empty: none
+	URL      string         `json:"url"` // empty: none
 	Heading  string         `json:"heading"`
-	Text     string         `json:"text"` // the plain text
+	Text     string         `json:"text"`
 	Score    float64        `json:"score"`
 }
 
 // KnowledgeSearchInput is the body of knowledge.search, shape KnowledgeSearch.
 type KnowledgeSearchInput struct {
 	Query   string    `json:"query"`             // required
-	Address string    `json:"address,omitempty"` // the address; empty: left out
+	Address string    `json:"address,omitempty"` // empty: left out
 	Scope   string    `json:"scope,omitempty"`   // empty: left out
-	Limit   Opt[int]  `json:"limit,omitzero"`    // the most there may be
-	Rerank  Opt[bool] `json:"rerank,omitzero"`   // whether it is rerank
+	Limit   Opt[int]  `json:"limit,omitzero"`
+	Rerank  Opt[bool] `json:"rerank,omitzero"`
 }
 
-// KnowledgeSourceRef is a knowledge source ref. It is shape KnowledgeSourceRef, in EmailComposition and ReplySuggestions.
+// KnowledgeSourceRef is shape KnowledgeSourceRef, in EmailComposition and ReplySuggestions.
 type KnowledgeSourceRef struct {
-	ID    string        `json:"id"`    // the API's id of it
-	Title string        `json:"title"` // the title
-	Kind  KnowledgeKind `json:"kind"`  // its kind
+	ID    string        `json:"id"`
+	Title string        `json:"title"`
+	Kind  KnowledgeKind `json:"kind"`
 	Scope string        `json:"scope"`
-	URL   string        `json:"url"` // the URL; empty: none
+	URL   string        `json:"url"` // empty: none
 }
 
 // KnowledgeStats is the answer of knowledge.stats, shape KnowledgeStatsResource.
@@ -5983,24 +5978,24 @@ type KnowledgeStats struct {
 	OpenFlags          int                  `json:"openFlags"`
 }
 
-// KnowledgeStatsDay is a knowledge stats day. It is shape KnowledgeStatsDay, in KnowledgeStats.
+// KnowledgeStatsDay is shape KnowledgeStatsDay, in KnowledgeStats.
 type KnowledgeStatsDay struct {
-	Day   string `json:"day"` // the day, as 2006-01-02
+	Day   string `json:"day"` // 2006-01-02
 	Uses  int    `json:"uses"`
 	Empty int    `json:"empty"`
 }
 
-// KnowledgeStatsItem is a knowledge stats item. It is shape KnowledgeStatsItem, in KnowledgeStats.
+// KnowledgeStatsItem is shape KnowledgeStatsItem, in KnowledgeStats.
 type KnowledgeStatsItem struct {
-	ID         string        `json:"id"`    // the API's id of it
-	Title      string        `json:"title"` // the title
-	Kind       KnowledgeKind `json:"kind"`  // its kind
+	ID         string        `json:"id"`
+	Title      string        `json:"title"`
+	Kind       KnowledgeKind `json:"kind"`
 	Scope      string        `json:"scope"`
 	Uses       int           `json:"uses"`
-	LastUsedAt *time.Time    `json:"lastUsedAt"` // when last used; UTC; nil: none
+	LastUsedAt *time.Time    `json:"lastUsedAt"` // nil: none
 }
 
-// KnowledgeStatus is a knowledge status. Unknown values are kept.
+// KnowledgeStatus is shape KnowledgeStatus, in KnowledgeItemDetail and KnowledgeItem. Unknown values are kept.
 type KnowledgeStatus string
 
 // The known values of KnowledgeStatus.
@@ -6011,29 +6006,29 @@ const (
 	KnowledgeStatusProcessing KnowledgeStatus = "processing"
 )
 
-// KnowledgeSuggestion is a knowledge suggestion. It is shape KnowledgeSuggestionResource, in the answer of knowledge.dismissSuggestion and the answer of knowledge.listSuggestions.
+// KnowledgeSuggestion is shape KnowledgeSuggestionResource, in the answer of knowledge.dismissSuggestion and the answer of knowledge.listSuggestions.
 type KnowledgeSuggestion struct {
-	ID          string                    `json:"id"`     // the API's id of it
-	Kind        KnowledgeSuggestionKind   `json:"kind"`   // its kind
-	Status      KnowledgeSuggestionStatus `json:"status"` // where it stands
+	ID          string                    `json:"id"`
+	Kind        KnowledgeSuggestionKind   `json:"kind"`
+	Status      KnowledgeSuggestionStatus `json:"status"`
 	Scope       string                    `json:"scope"`
 	Level       KnowledgeLevel            `json:"level"`
-	Title       string                    `json:"title"` // the title
-	Body        string                    `json:"body"`  // the body; empty: none
+	Title       string                    `json:"title"`
+	Body        string                    `json:"body"` // empty: none
 	Occurrences int                       `json:"occurrences"`
-	ThreadID    string                    `json:"threadId"`  // id of the thread; empty: none
-	SourceID    string                    `json:"sourceId"`  // id of the source; empty: none
-	CreatedAt   time.Time                 `json:"createdAt"` // when created; UTC
-	UpdatedAt   time.Time                 `json:"updatedAt"` // when updated; UTC
-	DecidedAt   *time.Time                `json:"decidedAt"` // when decided; UTC; nil: none
+	ThreadID    string                    `json:"threadId"` // empty: none
+	SourceID    string                    `json:"sourceId"` // empty: none
+	CreatedAt   time.Time                 `json:"createdAt"`
+	UpdatedAt   time.Time                 `json:"updatedAt"`
+	DecidedAt   *time.Time                `json:"decidedAt"` // nil: none
 }
 
 // KnowledgeSuggestionAccept is the body of knowledge.acceptSuggestion, shape KnowledgeSuggestionAccept.
 type KnowledgeSuggestionAccept struct {
-	Title  string    `json:"title,omitempty"` // the title; empty: left out
-	Body   string    `json:"body,omitempty"`  // the body; empty: left out
+	Title  string    `json:"title,omitempty"` // empty: left out
+	Body   string    `json:"body,omitempty"`  // empty: left out
 	Scope  string    `json:"scope,omitempty"` // empty: left out
-	Pinned Opt[bool] `json:"pinned,omitzero"` // whether it is pinned
+	Pinned Opt[bool] `json:"pinned,omitzero"`
 }
 
 // KnowledgeSuggestionAccepted is the answer of knowledge.acceptSuggestion, shape KnowledgeSuggestionAcceptedResource.
@@ -6042,7 +6037,7 @@ type KnowledgeSuggestionAccepted struct {
 	Item       KnowledgeItem       `json:"item"`
 }
 
-// KnowledgeSuggestionKind is a knowledge suggestion kind. Unknown values are kept.
+// KnowledgeSuggestionKind is shape KnowledgeSuggestionKind, in KnowledgeSuggestion. Unknown values are kept.
 type KnowledgeSuggestionKind string
 
 // The known values of KnowledgeSuggestionKind.
@@ -6051,7 +6046,7 @@ const (
 	KnowledgeSuggestionKindQuestion KnowledgeSuggestionKind = "question"
 )
 
-// KnowledgeSuggestionStatus is a knowledge suggestion status. Unknown values are kept.
+// KnowledgeSuggestionStatus is shape KnowledgeSuggestionStatus, in KnowledgeSuggestion. Unknown values are kept.
 type KnowledgeSuggestionStatus string
 
 // The known values of KnowledgeSuggestionStatus.
@@ -6071,22 +6066,22 @@ type KnowledgeUsage struct {
 
 // LabelColorChoice is the answer of labels.listColors, shape LabelColorResource.
 type LabelColorChoice struct {
-	Kind      LabelColorKind `json:"kind"`  // its kind
-	Name      string         `json:"name"`  // its name
-	Value     string         `json:"value"` // the value
+	Kind      LabelColorKind `json:"kind"`
+	Name      string         `json:"name"`
+	Value     string         `json:"value"`
 	Solid     string         `json:"solid"`
-	From      string         `json:"from"` // the sender; empty: none
-	To        string         `json:"to"`   // the recipients; empty: none
+	From      string         `json:"from"` // empty: none
+	To        string         `json:"to"`   // empty: none
 	TextColor string         `json:"textColor"`
 }
 
-// LabelColorInput is a label color input. It is shape LabelColorInput, in LabelInput and LabelPatch.
+// LabelColorInput is shape LabelColorInput, in LabelInput and LabelPatch.
 type LabelColorInput struct {
 	BackgroundColor string      `json:"backgroundColor"` // required
 	TextColor       Opt[string] `json:"textColor,omitzero"`
 }
 
-// LabelColorKind is a label color kind. Unknown values are kept.
+// LabelColorKind is shape LabelColorKind, in LabelColorChoice. Unknown values are kept.
 type LabelColorKind string
 
 // The known values of LabelColorKind.
@@ -6097,23 +6092,23 @@ const (
 
 // LabelInput is the body of labels.create, shape LabelInput.
 type LabelInput struct {
-	Name           string           `json:"name"`            // its name; required
-	Color          *LabelColorInput `json:"color,omitempty"` // its colour; nil: left out
+	Name           string           `json:"name"`            // required
+	Color          *LabelColorInput `json:"color,omitempty"` // nil: left out
 	AIInstructions Opt[string]      `json:"aiInstructions,omitzero"`
 	AIEnabled      Opt[bool]        `json:"aiEnabled,omitzero"`
 }
 
 // LabelPatch is the body of labels.update, shape LabelPatch. What is left zero stays as it is.
 type LabelPatch struct {
-	Name           Opt[string]          `json:"name,omitzero"`  // its name
-	Color          Opt[LabelColorInput] `json:"color,omitzero"` // its colour
+	Name           Opt[string]          `json:"name,omitzero"`
+	Color          Opt[LabelColorInput] `json:"color,omitzero"`
 	AIInstructions Opt[string]          `json:"aiInstructions,omitzero"`
 	AIEnabled      Opt[bool]            `json:"aiEnabled,omitzero"`
 }
 
 // LabelTest is the answer of labels.test, shape LabelTestResource.
 type LabelTest struct {
-	LabelID  string           `json:"labelId"` // id of the label
+	LabelID  string           `json:"labelId"`
 	Examined int              `json:"examined"`
 	Matched  []LabelTestMatch `json:"matched"`
 }
@@ -6123,40 +6118,40 @@ type LabelTestInput struct {
 	AIInstructions string `json:"aiInstructions,omitempty"` // empty: left out
 }
 
-// LabelTestMatch is a label test match. It is shape LabelTestMatch, in LabelTest.
+// LabelTestMatch is shape LabelTestMatch, in LabelTest.
 type LabelTestMatch struct {
-	ThreadID   string     `json:"threadId"` // id of the thread
-	Subject    string     `json:"subject"`  // the subject
+	ThreadID   string     `json:"threadId"`
+	Subject    string     `json:"subject"`
 	Sender     string     `json:"sender"`
-	ReceivedOn *time.Time `json:"receivedOn"` // when received; UTC; nil: none
+	ReceivedOn *time.Time `json:"receivedOn"` // nil: none
 }
 
 // Language is the answer of languages.list, shape LanguageResource.
 type Language struct {
-	Code   string `json:"code"`  // the code
-	Label  string `json:"label"` // what it is called
+	Code   string `json:"code"`
+	Label  string `json:"label"`
 	Native string `json:"native"`
 	Flag   string `json:"flag"`
-	Rtl    bool   `json:"rtl"` // whether it is rtl
+	Rtl    bool   `json:"rtl"`
 }
 
-// LoginBackground is a login background. It is shape LoginBackground, in Branding.
+// LoginBackground is shape LoginBackground, in Branding.
 type LoginBackground struct {
-	Kind   LoginBackgroundKind   `json:"kind"`   // its kind
+	Kind   LoginBackgroundKind   `json:"kind"`
 	Preset LoginBackgroundPreset `json:"preset"` // empty: none
-	Color  string                `json:"color"`  // its colour; empty: none
+	Color  string                `json:"color"`  // empty: none
 	Logo   LoginLogo             `json:"logo"`   // empty: none
 }
 
-// LoginBackgroundInput is a login background input. It is shape LoginBackgroundInput, in BrandingUpdate.
+// LoginBackgroundInput is shape LoginBackgroundInput, in BrandingUpdate.
 type LoginBackgroundInput struct {
-	Kind   LoginBackgroundKind        `json:"kind"` // its kind; required
+	Kind   LoginBackgroundKind        `json:"kind"` // required
 	Preset Opt[LoginBackgroundPreset] `json:"preset,omitzero"`
-	Color  Opt[string]                `json:"color,omitzero"` // its colour
+	Color  Opt[string]                `json:"color,omitzero"`
 	Logo   Opt[LoginLogo]             `json:"logo,omitzero"`
 }
 
-// LoginBackgroundKind is a login background kind. Unknown values are kept.
+// LoginBackgroundKind is shape LoginBackgroundKind, in LoginBackground and LoginBackgroundInput. Unknown values are kept.
 type LoginBackgroundKind string
 
 // The known values of LoginBackgroundKind.
@@ -6166,7 +6161,7 @@ const (
 	LoginBackgroundKindImage  LoginBackgroundKind = "image"
 )
 
-// LoginBackgroundPreset is a login background preset. Unknown values are kept.
+// LoginBackgroundPreset is shape LoginBackgroundPreset, in LoginBackground and LoginBackgroundInput. Unknown values are kept.
 type LoginBackgroundPreset string
 
 // The known values of LoginBackgroundPreset.
@@ -6177,7 +6172,7 @@ const (
 	LoginBackgroundPresetNight LoginBackgroundPreset = "night"
 )
 
-// LoginLogo is a login logo. Unknown values are kept.
+// LoginLogo is shape LoginLogo, in LoginBackground and LoginBackgroundInput. Unknown values are kept.
 type LoginLogo string
 
 // The known values of LoginLogo.
@@ -6186,16 +6181,16 @@ const (
 	LoginLogoDark  LoginLogo = "dark"
 )
 
-// MailAppCalDAVServer is a mail app CalDAV server. It is shape MailAppCalDavServer, in MailAppSettings.
+// MailAppCalDAVServer is shape MailAppCalDavServer, in MailAppSettings.
 type MailAppCalDAVServer struct {
-	URL          string          `json:"url"` // the URL
+	URL          string          `json:"url"`
 	PrincipalURL string          `json:"principalUrl"`
-	Host         string          `json:"host"` // the host name
+	Host         string          `json:"host"`
 	Port         int             `json:"port"`
 	Security     MailAppSecurity `json:"security"`
 }
 
-// MailAppProtocol is a mail app protocol. Unknown values are kept.
+// MailAppProtocol is shape MailAppProtocol, in AppPassword and CreatedAppPassword. Unknown values are kept.
 type MailAppProtocol string
 
 // The known values of MailAppProtocol.
@@ -6207,10 +6202,10 @@ const (
 	MailAppProtocolCardDAV MailAppProtocol = "carddav"
 )
 
-// MailAppProtocolSwitches is mail app protocol switches. It is shape MailAppProtocolSwitches, in MailAppSettings.
+// MailAppProtocolSwitches is shape MailAppProtocolSwitches, in MailAppSettings.
 type MailAppProtocolSwitches map[string]bool
 
-// MailAppSecurity is a mail app security. Unknown values are kept.
+// MailAppSecurity is shape MailAppSecurity, in MailAppCalDAVServer and MailAppServer. Unknown values are kept.
 type MailAppSecurity string
 
 // The known values of MailAppSecurity.
@@ -6219,16 +6214,16 @@ const (
 	MailAppSecuritySTARTTLS MailAppSecurity = "starttls"
 )
 
-// MailAppServer is a mail app server. It is shape MailAppServer, in MailAppSettings.
+// MailAppServer is shape MailAppServer, in MailAppSettings.
 type MailAppServer struct {
-	Host     string          `json:"host"` // the host name
+	Host     string          `json:"host"`
 	Port     int             `json:"port"`
 	Security MailAppSecurity `json:"security"`
 }
 
-// MailAppSettings is mail app settings. It is shape MailAppSettingsResource, in the answer of domains.getMailAppSettings and the answer of domains.updateMailAppSettings.
+// MailAppSettings is shape MailAppSettingsResource, in the answer of domains.getMailAppSettings and the answer of domains.updateMailAppSettings.
 type MailAppSettings struct {
-	Address        string                  `json:"address"` // the address
+	Address        string                  `json:"address"`
 	Username       string                  `json:"username"`
 	IMAP           MailAppServer           `json:"imap"`
 	SMTP           MailAppServer           `json:"smtp"`
@@ -6241,18 +6236,18 @@ type MailAppSettings struct {
 
 // MailAppSettingsPatch is the body of domains.updateMailAppSettings, shape MailAppSettingsPatch. What is left zero stays as it is.
 type MailAppSettingsPatch struct {
-	IMAP    Opt[bool] `json:"imap,omitzero"`    // whether it is IMAP
-	SMTP    Opt[bool] `json:"smtp,omitzero"`    // whether it is SMTP
-	POP3    Opt[bool] `json:"pop3,omitzero"`    // whether it is POP3
-	CalDAV  Opt[bool] `json:"caldav,omitzero"`  // whether it is CalDAV
-	CardDAV Opt[bool] `json:"carddav,omitzero"` // whether it is CardDAV
+	IMAP    Opt[bool] `json:"imap,omitzero"`
+	SMTP    Opt[bool] `json:"smtp,omitzero"`
+	POP3    Opt[bool] `json:"pop3,omitzero"`
+	CalDAV  Opt[bool] `json:"caldav,omitzero"`
+	CardDAV Opt[bool] `json:"carddav,omitzero"`
 }
 
 // MailAppSetup is the answer of domains.sendMailAppSetup, shape MailAppSetupResource.
 type MailAppSetup struct {
-	Address   string    `json:"address"` // the address
+	Address   string    `json:"address"`
 	Recipient string    `json:"recipient"`
-	ExpiresAt time.Time `json:"expiresAt"` // when expires; UTC
+	ExpiresAt time.Time `json:"expiresAt"`
 }
 
 // MailAppSetupSend is the body of domains.sendMailAppSetup, shape MailAppSetupSend.
@@ -6260,7 +6255,7 @@ type MailAppSetupSend struct {
 	Recipient string `json:"recipient"` // required
 }
 
-// MailService is a mail service. Unknown values are kept.
+// MailService is shape MailService. Unknown values are kept.
 type MailService string
 
 // The known values of MailService.
@@ -6291,15 +6286,15 @@ type MailboxCheck struct {
 	Username  string          `json:"username"`
 	Folders   []MailboxFolder `json:"folders"`
 	Messages  int             `json:"messages"`
-	Contacts  bool            `json:"contacts"`  // whether it is contacts
-	Calendars bool            `json:"calendars"` // whether it is calendars
+	Contacts  bool            `json:"contacts"`
+	Calendars bool            `json:"calendars"`
 }
 
 // MailboxCheckInput is the body of imports.checkMailbox, shape MailboxCheckInput.
 type MailboxCheckInput struct {
-	Email    string          `json:"email"`          // the email address; required
-	Password string          `json:"password"`       // the password; required
-	Host     string          `json:"host,omitempty"` // the host name; empty: left out
+	Email    string          `json:"email"`          // required
+	Password string          `json:"password"`       // required
+	Host     string          `json:"host,omitempty"` // empty: left out
 	Port     Opt[int]        `json:"port,omitzero"`
 	Security MailboxSecurity `json:"security,omitempty"` // empty: left out
 	Username string          `json:"username,omitempty"` // empty: left out
@@ -6307,28 +6302,28 @@ type MailboxCheckInput struct {
 
 // MailboxConnectInput is the body of imports.connectMailbox, shape MailboxConnectInput.
 type MailboxConnectInput struct {
-	AddressID string          `json:"addressId"`      // id of the address; required
-	Email     string          `json:"email"`          // the email address; required
-	Password  string          `json:"password"`       // the password; required
-	Host      string          `json:"host,omitempty"` // the host name; empty: left out
+	AddressID string          `json:"addressId"`      // required
+	Email     string          `json:"email"`          // required
+	Password  string          `json:"password"`       // required
+	Host      string          `json:"host,omitempty"` // empty: left out
 	Port      Opt[int]        `json:"port,omitzero"`
 	Security  MailboxSecurity `json:"security,omitempty"` // empty: left out
 	Username  string          `json:"username,omitempty"` // empty: left out
 	Options   *ImportOptions  `json:"options,omitempty"`  // nil: left out
-	Contacts  Opt[bool]       `json:"contacts,omitzero"`  // whether it is contacts
-	Calendars Opt[bool]       `json:"calendars,omitzero"` // whether it is calendars
-	RerunOf   string          `json:"rerunOf,omitempty"`  // empty: left out
+	Contacts  Opt[bool]       `json:"contacts,omitzero"`
+	Calendars Opt[bool]       `json:"calendars,omitzero"`
+	RerunOf   string          `json:"rerunOf,omitempty"` // empty: left out
 }
 
-// MailboxFolder is a mailbox folder. It is shape MailboxFolder, in MailboxCheck.
+// MailboxFolder is shape MailboxFolder, in MailboxCheck.
 type MailboxFolder struct {
-	Name     string            `json:"name"` // its name
+	Name     string            `json:"name"`
 	Role     MailboxFolderRole `json:"role"`
 	Messages int               `json:"messages"`
-	Included bool              `json:"included"` // whether it is included
+	Included bool              `json:"included"`
 }
 
-// MailboxFolderRole is a mailbox folder role. Unknown values are kept.
+// MailboxFolderRole is shape MailboxFolderRole, in MailboxFolder. Unknown values are kept.
 type MailboxFolderRole string
 
 // The known values of MailboxFolderRole.
@@ -6345,7 +6340,7 @@ const (
 	MailboxFolderRoleFolder    MailboxFolderRole = "folder"
 )
 
-// MailboxImportSource is a mailbox import source. Unknown values are kept.
+// MailboxImportSource is shape MailboxImportSource, in Import. Unknown values are kept.
 type MailboxImportSource string
 
 // The known values of MailboxImportSource.
@@ -6357,70 +6352,70 @@ const (
 
 // MailboxInsights is the answer of analytics.mailbox, shape MailboxInsightsResource.
 type MailboxInsights struct {
-	From          time.Time                      `json:"from"`          // the sender; UTC
-	To            time.Time                      `json:"to"`            // the recipients; UTC
-	Grain         TrackingGrain                  `json:"grain"`         // how long one bucket is
-	OffsetMinutes int                            `json:"offsetMinutes"` // the zone that days are counted in; minutes east of UTC
+	From          time.Time                      `json:"from"`
+	To            time.Time                      `json:"to"`
+	Grain         TrackingGrain                  `json:"grain"`         // length of a bucket
+	OffsetMinutes int                            `json:"offsetMinutes"` // zone of the days, minutes east of UTC
 	Scanned       int                            `json:"scanned"`
 	Days          []MailboxInsightsDaysItem      `json:"days"`
 	Hours         []MailboxInsightsHoursItem     `json:"hours"`
 	Addresses     []MailboxInsightsAddressesItem `json:"addresses"`
 	Senders       []MailboxInsightsSendersItem   `json:"senders"`
-	SenderCount   int                            `json:"senderCount"` // number of senders
+	SenderCount   int                            `json:"senderCount"`
 	Waiting       []MailboxInsightsWaitingItem   `json:"waiting"`
 	Unattributed  int                            `json:"unattributed"`
 	Folders       []MailboxInsightsFoldersItem   `json:"folders"`
 	Series        []MailboxInsightsSeriesItem    `json:"series"`
 }
 
-// MailboxInsightsAddressesItem is a mailbox insights addresses item. It is shape MailboxInsightsResourceAddressesItem, in MailboxInsights.
+// MailboxInsightsAddressesItem is shape MailboxInsightsResourceAddressesItem, in MailboxInsights.
 type MailboxInsightsAddressesItem struct {
-	Address string `json:"address"` // the address
-	Count   int    `json:"count"`   // how many
+	Address string `json:"address"`
+	Count   int    `json:"count"`
 }
 
-// MailboxInsightsDaysItem is a mailbox insights days item. It is shape MailboxInsightsResourceDaysItem, in MailboxInsights.
+// MailboxInsightsDaysItem is shape MailboxInsightsResourceDaysItem, in MailboxInsights.
 type MailboxInsightsDaysItem struct {
-	Day   string `json:"day"`   // the day, as 2006-01-02
-	Count int    `json:"count"` // how many
+	Day   string `json:"day"` // 2006-01-02
+	Count int    `json:"count"`
 }
 
-// MailboxInsightsFoldersItem is a mailbox insights folders item. It is shape MailboxInsightsResourceFoldersItem, in MailboxInsights.
+// MailboxInsightsFoldersItem is shape MailboxInsightsResourceFoldersItem, in MailboxInsights.
 type MailboxInsightsFoldersItem struct {
-	Label  string `json:"label"`            // what it is called
-	Count  int    `json:"count"`            // how many
+	Label  string `json:"label"`
+	Count  int    `json:"count"`
 	Unread *int   `json:"unread,omitempty"` // nil: none
 }
 
-// MailboxInsightsHoursItem is a mailbox insights hours item. It is shape MailboxInsightsResourceHoursItem, in MailboxInsights.
+// MailboxInsightsHoursItem is shape MailboxInsightsResourceHoursItem, in MailboxInsights.
 type MailboxInsightsHoursItem struct {
 	Hour  int `json:"hour"`
-	Count int `json:"count"` // how many
+	Count int `json:"count"`
 }
 
-// MailboxInsightsSendersItem is a mailbox insights senders item. It is shape MailboxInsightsResourceSendersItem, in MailboxInsights.
+// MailboxInsightsSendersItem is shape MailboxInsightsResourceSendersItem, in MailboxInsights.
 type MailboxInsightsSendersItem struct {
-	Email  string    `json:"email"`  // the email address
-	Name   string    `json:"name"`   // its name; empty: none
-	Count  int       `json:"count"`  // how many
-	LastAt time.Time `json:"lastAt"` // when last; UTC
+	Email  string    `json:"email"`
+	Name   string    `json:"name"` // empty: none
+	Count  int       `json:"count"`
+	LastAt time.Time `json:"lastAt"`
 }
 
-// MailboxInsightsSeriesItem is a mailbox insights series item. It is shape MailboxInsightsResourceSeriesItem, in MailboxInsights.
+// MailboxInsightsSeriesItem is shape MailboxInsightsResourceSeriesItem, in MailboxInsights.
 type MailboxInsightsSeriesItem struct {
-	Kind  string `json:"kind"`  // its kind
-	Key   string `json:"key"`   // its key
-	Day   string `json:"day"`   // the day, as 2006-01-02
-	Count int    `json:"count"` // how many
+	Kind  string `json:"kind"`
+	Key   string `json:"key"`
+	Day   string `json:"day"` // 2006-01-02
+	Count int    `json:"count"`
 }
 
-// MailboxInsightsWaitingItem is a mailbox insights waiting item. It is shape MailboxInsightsResourceWaitingItem, in MailboxInsights.
+// MailboxInsightsWaitingItem is shape MailboxInsightsResourceWaitingItem, in MailboxInsights.
 type MailboxInsightsWaitingItem struct {
 	Band  int `json:"band"`
-	Count int `json:"count"` // how many
+	Count int `json:"count"`
 }
 
-// MailboxProvider is a mailbox provider. Unknown values are kept.
+// MailboxProvider is shape MailboxProvider, in ImportRemote, MailboxCheck and 1 more. Unknown values are kept.
 type MailboxProvider string
 
 // The known values of MailboxProvider.
@@ -6435,7 +6430,7 @@ const (
 	MailboxProviderAol      MailboxProvider = "aol"
 )
 
-// MailboxSecurity is a mailbox security. Unknown values are kept.
+// MailboxSecurity is shape MailboxSecurity, in MailboxCheckInput, MailboxServer and 1 more. Unknown values are kept.
 type MailboxSecurity string
 
 // The known values of MailboxSecurity.
@@ -6444,26 +6439,26 @@ const (
 	MailboxSecurityTLS      MailboxSecurity = "tls"
 )
 
-// MailboxServer is a mailbox server. It is shape MailboxServer, in MailboxCheck and MailboxSettings.
+// MailboxServer is shape MailboxServer, in MailboxCheck and MailboxSettings.
 type MailboxServer struct {
-	Host     string          `json:"host"` // the host name
+	Host     string          `json:"host"`
 	Port     int             `json:"port"`
 	Security MailboxSecurity `json:"security"`
 }
 
 // MailboxSettings is the answer of imports.discoverMailbox, shape MailboxSettingsResource.
 type MailboxSettings struct {
-	Email     string                `json:"email"` // the email address
+	Email     string                `json:"email"`
 	Provider  MailboxProvider       `json:"provider"`
 	SignIn    MailboxSignIn         `json:"signIn"`
 	Server    *MailboxServer        `json:"server"` // nil: none
 	Source    MailboxSettingsSource `json:"source"` // empty: none
 	Username  string                `json:"username"`
-	Contacts  bool                  `json:"contacts"`  // whether it is contacts
-	Calendars bool                  `json:"calendars"` // whether it is calendars
+	Contacts  bool                  `json:"contacts"`
+	Calendars bool                  `json:"calendars"`
 }
 
-// MailboxSettingsSource is a mailbox settings source. Unknown values are kept.
+// MailboxSettingsSource is shape MailboxSettingsSource, in MailboxSettings. Unknown values are kept.
 type MailboxSettingsSource string
 
 // The known values of MailboxSettingsSource.
@@ -6475,7 +6470,7 @@ const (
 	MailboxSettingsSourceGiven      MailboxSettingsSource = "given"
 )
 
-// MailboxSignIn is a mailbox sign in. Unknown values are kept.
+// MailboxSignIn is shape MailboxSignIn, in MailboxSettings. Unknown values are kept.
 type MailboxSignIn string
 
 // The known values of MailboxSignIn.
@@ -6485,22 +6480,22 @@ const (
 	MailboxSignInPassword    MailboxSignIn = "password"
 )
 
-// Member is a member. It is shape MemberResource, in the answer of members.get, the answer of members.grantAddress and 5 more.
+// Member is shape MemberResource, in the answer of members.get, the answer of members.grantAddress and 5 more.
 type Member struct {
-	UserID      string          `json:"userId"` // id of the user
-	Email       string          `json:"email"`  // the email address
-	Name        string          `json:"name"`   // its name; empty: none
-	Image       string          `json:"image"`  // empty: none
+	UserID      string          `json:"userId"`
+	Email       string          `json:"email"`
+	Name        string          `json:"name"`  // empty: none
+	Image       string          `json:"image"` // empty: none
 	IsOwner     bool            `json:"isOwner"`
 	Role        MemberRole      `json:"role"`
-	Implied     bool            `json:"implied"` // whether it is implied
+	Implied     bool            `json:"implied"`
 	Permissions []Permission    `json:"permissions"`
 	Addresses   []MemberAddress `json:"addresses"`
 	Domains     []MemberDomain  `json:"domains"`
-	CreatedAt   *time.Time      `json:"createdAt"` // when created; UTC; nil: none
+	CreatedAt   *time.Time      `json:"createdAt"` // nil: none
 }
 
-// MemberAccess is a member access. Unknown values are kept.
+// MemberAccess is shape MemberAccess, in AddressMember, MemberAddress and 4 more. Unknown values are kept.
 type MemberAccess string
 
 // The known values of MemberAccess.
@@ -6511,52 +6506,52 @@ const (
 
 // MemberAdd is the body of members.add, shape MemberAdd.
 type MemberAdd struct {
-	Email      string       `json:"email"`               // the email address; required
-	RoleID     string       `json:"roleId"`              // id of the role; required
-	AddressIDs []string     `json:"addressIds,omitzero"` // ids of the addresss; nil: left out
-	DomainIDs  []string     `json:"domainIds,omitzero"`  // ids of the domains; nil: left out
+	Email      string       `json:"email"`               // required
+	RoleID     string       `json:"roleId"`              // required
+	AddressIDs []string     `json:"addressIds,omitzero"` // nil: left out
+	DomainIDs  []string     `json:"domainIds,omitzero"`  // nil: left out
 	Access     MemberAccess `json:"access,omitempty"`    // empty: left out
 }
 
-// MemberAddress is a member address. It is shape MemberAddressResource, in Invitation and Member.
+// MemberAddress is shape MemberAddressResource, in Invitation and Member.
 type MemberAddress struct {
-	AddressID string       `json:"addressId"` // id of the address
-	Address   string       `json:"address"`   // the address
+	AddressID string       `json:"addressId"`
+	Address   string       `json:"address"`
 	Access    MemberAccess `json:"access"`
 }
 
 // MemberAddressGrant is the body of members.grantAddress, shape MemberAddressGrant.
 type MemberAddressGrant struct {
-	AddressID string       `json:"addressId"`        // id of the address; required
+	AddressID string       `json:"addressId"`        // required
 	Access    MemberAccess `json:"access,omitempty"` // empty: left out
 }
 
-// MemberDomain is a member domain. It is shape MemberDomainResource, in Invitation and Member.
+// MemberDomain is shape MemberDomainResource, in Invitation and Member.
 type MemberDomain struct {
-	DomainID string       `json:"domainId"` // id of the domain
-	Domain   string       `json:"domain"`   // the domain name
+	DomainID string       `json:"domainId"`
+	Domain   string       `json:"domain"`
 	Access   MemberAccess `json:"access"`
 }
 
 // MemberDomainGrant is the body of members.grantDomain, shape MemberDomainGrant.
 type MemberDomainGrant struct {
-	DomainID string       `json:"domainId"`         // id of the domain; required
+	DomainID string       `json:"domainId"`         // required
 	Access   MemberAccess `json:"access,omitempty"` // empty: left out
 }
 
 // MemberPatch is the body of members.update, shape MemberPatch. What is left zero stays as it is.
 type MemberPatch struct {
-	RoleID string `json:"roleId"` // id of the role; required
+	RoleID string `json:"roleId"` // required
 }
 
-// MemberRole is a member role. It is shape MemberResourceRole, in Member.
+// MemberRole is shape MemberResourceRole, in Member.
 type MemberRole struct {
-	ID      string      `json:"id"`      // the API's id of it; empty: none
-	Name    string      `json:"name"`    // its name
+	ID      string      `json:"id"` // empty: none
+	Name    string      `json:"name"`
 	Builtin BuiltinRole `json:"builtin"` // empty: none
 }
 
-// MessageEncryptionFormat is a message encryption format. Unknown values are kept.
+// MessageEncryptionFormat is shape MessageEncryptionFormat, in Encryption. Unknown values are kept.
 type MessageEncryptionFormat string
 
 // The known values of MessageEncryptionFormat.
@@ -6568,7 +6563,7 @@ const (
 	MessageEncryptionFormatSmimeSigned    MessageEncryptionFormat = "smime-signed"
 )
 
-// MessageEncryptionPartRole is a message encryption part role. Unknown values are kept.
+// MessageEncryptionPartRole is shape MessageEncryptionPartRole, in EncryptionPart. Unknown values are kept.
 type MessageEncryptionPartRole string
 
 // The known values of MessageEncryptionPartRole.
@@ -6578,36 +6573,36 @@ const (
 	MessageEncryptionPartRoleSignature  MessageEncryptionPartRole = "signature"
 )
 
-// NotificationSettings is notification settings. It is shape NotificationSettingsResource, in the answer of account.getNotifications, the answer of account.setEmailNotification and 1 more.
+// NotificationSettings is shape NotificationSettingsResource, in the answer of account.getNotifications, the answer of account.setEmailNotification and 1 more.
 type NotificationSettings struct {
-	Email           []EmailNotificationSetting `json:"email"` // the email address
+	Email           []EmailNotificationSetting `json:"email"`
 	MutedWorkspaces []string                   `json:"mutedWorkspaces"`
 }
 
-// OutOfOffice is an out of office. It is shape OutOfOfficeResource, in the answer of outOfOffice.list and the answer of outOfOffice.set.
+// OutOfOffice is shape OutOfOfficeResource, in the answer of outOfOffice.list and the answer of outOfOffice.set.
 type OutOfOffice struct {
-	Address      string     `json:"address"`  // the address
-	Enabled      bool       `json:"enabled"`  // whether it is on
-	Active       bool       `json:"active"`   // whether it is active
-	StartsAt     *time.Time `json:"startsAt"` // when it begins; UTC; nil: none
-	EndsAt       *time.Time `json:"endsAt"`   // when it ends; UTC; nil: none
-	Subject      string     `json:"subject"`  // the subject
-	Message      string     `json:"message"`  // the text
+	Address      string     `json:"address"`
+	Enabled      bool       `json:"enabled"`
+	Active       bool       `json:"active"`
+	StartsAt     *time.Time `json:"startsAt"` // nil: none
+	EndsAt       *time.Time `json:"endsAt"`   // nil: none
+	Subject      string     `json:"subject"`
+	Message      string     `json:"message"`
 	ContactsOnly bool       `json:"contactsOnly"`
-	UpdatedAt    *time.Time `json:"updatedAt"` // when updated; UTC; nil: none
+	UpdatedAt    *time.Time `json:"updatedAt"` // nil: none
 }
 
 // OutOfOfficeSet is the body of outOfOffice.set, shape OutOfOfficeSet. What is left zero stays as it is.
 type OutOfOfficeSet struct {
-	Enabled      Opt[bool]    `json:"enabled,omitzero"`  // whether it is on
-	StartsAt     Opt[Instant] `json:"startsAt,omitzero"` // when it begins
-	EndsAt       Opt[Instant] `json:"endsAt,omitzero"`   // when it ends
-	Subject      Opt[string]  `json:"subject,omitzero"`  // the subject
-	Message      string       `json:"message"`           // the text; required
+	Enabled      Opt[bool]    `json:"enabled,omitzero"`
+	StartsAt     Opt[Instant] `json:"startsAt,omitzero"`
+	EndsAt       Opt[Instant] `json:"endsAt,omitzero"`
+	Subject      Opt[string]  `json:"subject,omitzero"`
+	Message      string       `json:"message"` // required
 	ContactsOnly Opt[bool]    `json:"contactsOnly,omitzero"`
 }
 
-// PaidPlanID is a paid plan ID. Unknown values are kept.
+// PaidPlanID is shape PaidPlanId, in BillingCheckoutCreate. Unknown values are kept.
 type PaidPlanID string
 
 // The known values of PaidPlanID.
@@ -6619,10 +6614,10 @@ const (
 
 // PayAsYouGo is the answer of billing.getPayAsYouGo, shape PayAsYouGoResource.
 type PayAsYouGo struct {
-	Available       bool              `json:"available"` // whether it is available
-	Enabled         bool              `json:"enabled"`   // whether it is on
-	Suspended       bool              `json:"suspended"` // whether it is suspended
-	Enrolled        bool              `json:"enrolled"`  // whether it is enrolled
+	Available       bool              `json:"available"`
+	Enabled         bool              `json:"enabled"`
+	Suspended       bool              `json:"suspended"`
+	Enrolled        bool              `json:"enrolled"`
 	SwitchedOn      bool              `json:"switchedOn"`
 	CoversSends     bool              `json:"coversSends"`
 	CoversAIActions bool              `json:"coversAiActions"`
@@ -6638,7 +6633,7 @@ type PayAsYouGo struct {
 
 // PayAsYouGoConfirmation is the answer of billing.confirmPayAsYouGo, shape PayAsYouGoConfirmationResource.
 type PayAsYouGoConfirmation struct {
-	Enabled bool `json:"enabled"` // whether it is on
+	Enabled bool `json:"enabled"`
 }
 
 // PayAsYouGoLimit is the answer of billing.setPayAsYouGoLimit, shape PayAsYouGoLimitResource.
@@ -6651,21 +6646,21 @@ type PayAsYouGoLimitSet struct {
 	LimitCents int `json:"limitCents"` // required
 }
 
-// PayAsYouGoPeriod is a pay as you go period. It is shape PayAsYouGoPeriod, in PayAsYouGo.
+// PayAsYouGoPeriod is shape PayAsYouGoPeriod, in PayAsYouGo.
 type PayAsYouGoPeriod struct {
-	EndsAt         time.Time `json:"endsAt"` // when it ends; UTC
+	EndsAt         time.Time `json:"endsAt"`
 	Sends          int       `json:"sends"`
 	AIActions      int       `json:"aiActions"`
 	EstimatedCents int       `json:"estimatedCents"`
 }
 
-// PayAsYouGoPrice is a pay as you go price. It is shape PayAsYouGoPrice, in PayAsYouGoPrices.
+// PayAsYouGoPrice is shape PayAsYouGoPrice, in PayAsYouGoPrices.
 type PayAsYouGoPrice struct {
-	Unit       int `json:"unit"` // the unit of amount
+	Unit       int `json:"unit"`
 	PriceCents int `json:"priceCents"`
 }
 
-// PayAsYouGoPrices is pay as you go prices. It is shape PayAsYouGoResourcePrices, in PayAsYouGo.
+// PayAsYouGoPrices is shape PayAsYouGoResourcePrices, in PayAsYouGo.
 type PayAsYouGoPrices struct {
 	Sends     PayAsYouGoPrice `json:"sends"`
 	AIActions PayAsYouGoPrice `json:"aiActions"`
@@ -6675,15 +6670,15 @@ type PayAsYouGoPrices struct {
 type PayAsYouGoSet struct {
 	Theme   Opt[BillingTheme] `json:"theme,omitzero"`
 	Locale  Opt[string]       `json:"locale,omitzero"`
-	Enabled bool              `json:"enabled"` // whether it is on; required
+	Enabled bool              `json:"enabled"` // required
 }
 
-// PayAsYouGoState is a pay as you go state. It is shape PayAsYouGoState, in Billing.
+// PayAsYouGoState is shape PayAsYouGoState, in Billing.
 type PayAsYouGoState struct {
-	Available       bool `json:"available"` // whether it is available
-	Enabled         bool `json:"enabled"`   // whether it is on
-	Suspended       bool `json:"suspended"` // whether it is suspended
-	Enrolled        bool `json:"enrolled"`  // whether it is enrolled
+	Available       bool `json:"available"`
+	Enabled         bool `json:"enabled"`
+	Suspended       bool `json:"suspended"`
+	Enrolled        bool `json:"enrolled"`
 	SwitchedOn      bool `json:"switchedOn"`
 	CoversSends     bool `json:"coversSends"`
 	CoversAIActions bool `json:"coversAiActions"`
@@ -6696,13 +6691,13 @@ type PayAsYouGoState struct {
 
 // PayAsYouGoSwitch is the answer of billing.setPayAsYouGo, shape PayAsYouGoSwitchResource.
 type PayAsYouGoSwitch struct {
-	Enabled     bool   `json:"enabled"`     // whether it is on
-	Suspended   bool   `json:"suspended"`   // whether it is suspended
-	Activating  bool   `json:"activating"`  // whether it is activating
+	Enabled     bool   `json:"enabled"`
+	Suspended   bool   `json:"suspended"`
+	Activating  bool   `json:"activating"`
 	CheckoutURL string `json:"checkoutUrl"` // empty: none
 }
 
-// PeopleSort is a people sort. Unknown values are kept.
+// PeopleSort is shape PeopleSort. Unknown values are kept.
 type PeopleSort string
 
 // The known values of PeopleSort.
@@ -6712,18 +6707,18 @@ const (
 	PeopleSortThreads PeopleSort = "threads"
 )
 
-// Permission is an APIScope, a ConsolePermission or something newer. It is shape Permission, in Member, PermissionInfo and 3 more.
+// Permission is an APIScope, a ConsolePermission or something newer: shape Permission, in Member, PermissionInfo and 3 more.
 type Permission string
 
 // PermissionInfo is the answer of roles.listPermissions, shape PermissionResource.
 type PermissionInfo struct {
-	ID    Permission `json:"id"`    // the API's id of it
-	Label string     `json:"label"` // what it is called
+	ID    Permission `json:"id"`
+	Label string     `json:"label"`
 	Group string     `json:"group"`
-	Scope bool       `json:"scope"` // whether it is scope
+	Scope bool       `json:"scope"`
 }
 
-// PlanBlocker is a plan blocker. Unknown values are kept.
+// PlanBlocker is shape PlanBlocker, in PlanEstimate. Unknown values are kept.
 type PlanBlocker string
 
 // The known values of PlanBlocker.
@@ -6733,11 +6728,11 @@ const (
 	PlanBlockerSends   PlanBlocker = "sends"
 )
 
-// PlanEstimate is a plan estimate. It is shape PlanEstimateResource, in CostEstimate.
+// PlanEstimate is shape PlanEstimateResource, in CostEstimate.
 type PlanEstimate struct {
 	Plan           PlanID        `json:"plan"`
-	Name           string        `json:"name"` // its name
-	Fits           bool          `json:"fits"` // whether it is fits
+	Name           string        `json:"name"`
+	Fits           bool          `json:"fits"`
 	Blockers       []PlanBlocker `json:"blockers"`
 	BaseCents      int           `json:"baseCents"`
 	ExtraSends     int           `json:"extraSends"`
@@ -6748,7 +6743,7 @@ type PlanEstimate struct {
 	TotalCents     int           `json:"totalCents"`
 }
 
-// PlanID is a plan ID. Unknown values are kept.
+// PlanID is shape PlanId, in BillingPlan, Billing and 3 more. Unknown values are kept.
 type PlanID string
 
 // The known values of PlanID.
@@ -6759,24 +6754,24 @@ const (
 	PlanIDFree       PlanID = "free"
 )
 
-// ProviderImport is a provider import. It is shape ProviderImportResource, in the answer of providerImports.cancel, the answer of providerImports.create and 2 more.
+// ProviderImport is shape ProviderImportResource, in the answer of providerImports.cancel, the answer of providerImports.create and 2 more.
 type ProviderImport struct {
-	ID         string                 `json:"id"` // the API's id of it
+	ID         string                 `json:"id"`
 	Provider   ProviderImportProvider `json:"provider"`
-	Status     ProviderImportStatus   `json:"status"` // where it stands
+	Status     ProviderImportStatus   `json:"status"`
 	Resources  []ProviderImportKind   `json:"resources"`
 	Step       ProviderImportKind     `json:"step"` // empty: none
 	Report     ProviderImportReport   `json:"report"`
-	LastError  string                 `json:"lastError"`  // what went wrong last; empty: none
-	CreatedAt  time.Time              `json:"createdAt"`  // when created; UTC
-	StartedAt  *time.Time             `json:"startedAt"`  // when started; UTC; nil: none
-	FinishedAt *time.Time             `json:"finishedAt"` // when finished; UTC; nil: none
+	LastError  string                 `json:"lastError"` // empty: none
+	CreatedAt  time.Time              `json:"createdAt"`
+	StartedAt  *time.Time             `json:"startedAt"`  // nil: none
+	FinishedAt *time.Time             `json:"finishedAt"` // nil: none
 }
 
-// ProviderImportCount is a provider import count. It is shape ProviderImportCount, in ProviderInventory.
+// ProviderImportCount is shape ProviderImportCount, in ProviderInventory.
 type ProviderImportCount struct {
-	Count int  `json:"count"` // how many
-	More  bool `json:"more"`  // whether it is more
+	Count int  `json:"count"`
+	More  bool `json:"more"`
 }
 
 // ProviderImportCreate is the body of providerImports.create, shape ProviderImportCreate.
@@ -6793,7 +6788,7 @@ func (v ProviderImportCreate) MarshalJSON() ([]byte, error) {
 	return marshalPlain(plain(v))
 }
 
-// ProviderImportDomainState is a provider import domain state. Unknown values are kept.
+// ProviderImportDomainState is shape ProviderImportDomainState, in ProviderImportReportDomainsItem. Unknown values are kept.
 type ProviderImportDomainState string
 
 // The known values of ProviderImportDomainState.
@@ -6803,7 +6798,7 @@ const (
 	ProviderImportDomainStateAbsent   ProviderImportDomainState = "absent"
 )
 
-// ProviderImportKind is a provider import kind. Unknown values are kept.
+// ProviderImportKind is shape ProviderImportResourceKind, in ProviderImportCreate, ProviderImport and 1 more. Unknown values are kept.
 type ProviderImportKind string
 
 // The known values of ProviderImportKind.
@@ -6817,7 +6812,7 @@ const (
 	ProviderImportKindAPIKeys      ProviderImportKind = "api-keys"
 )
 
-// ProviderImportProvider is a provider import provider. Unknown values are kept.
+// ProviderImportProvider is shape ProviderImportProvider, in the body of providerImports.inspect. Unknown values are kept.
 type ProviderImportProvider string
 
 // The known values of ProviderImportProvider.
@@ -6829,7 +6824,7 @@ const (
 	ProviderImportProviderMailchimp ProviderImportProvider = "mailchimp"
 )
 
-// ProviderImportReport is a provider import report. It is shape ProviderImportReport, in ProviderImport.
+// ProviderImportReport is shape ProviderImportReport, in ProviderImport.
 type ProviderImportReport struct {
 	Suppressions ProviderImportReportSuppressions  `json:"suppressions"`
 	Audiences    ProviderImportReportAudiences     `json:"audiences"`
@@ -6840,74 +6835,74 @@ type ProviderImportReport struct {
 	APIKeys      []ProviderImportReportAPIKeysItem `json:"apiKeys"`
 }
 
-// ProviderImportReportAPIKeysItem is a provider import report API keys item. It is shape ProviderImportReportApiKeysItem, in ProviderImportReport.
+// ProviderImportReportAPIKeysItem is shape ProviderImportReportApiKeysItem, in ProviderImportReport.
 type ProviderImportReportAPIKeysItem struct {
-	Name       string     `json:"name"`       // its name
-	CreatedAt  *time.Time `json:"createdAt"`  // when created; UTC; nil: none
-	LastUsedAt *time.Time `json:"lastUsedAt"` // when last used; UTC; nil: none
+	Name       string     `json:"name"`
+	CreatedAt  *time.Time `json:"createdAt"`  // nil: none
+	LastUsedAt *time.Time `json:"lastUsedAt"` // nil: none
 }
 
-// ProviderImportReportAudiences is provider import report audiences. It is shape ProviderImportReportAudiences, in ProviderImportReport.
+// ProviderImportReportAudiences is shape ProviderImportReportAudiences, in ProviderImportReport.
 type ProviderImportReportAudiences struct {
 	Created int      `json:"created"`
 	Reused  int      `json:"reused"`
 	Skipped []string `json:"skipped"`
 }
 
-// ProviderImportReportContacts is provider import report contacts. It is shape ProviderImportReportContacts, in ProviderImportReport.
+// ProviderImportReportContacts is shape ProviderImportReportContacts, in ProviderImportReport.
 type ProviderImportReportContacts struct {
 	Added        int `json:"added"`
 	Created      int `json:"created"`
 	Unsubscribed int `json:"unsubscribed"`
 }
 
-// ProviderImportReportDomainsItem is a provider import report domains item. It is shape ProviderImportReportDomainsItem, in ProviderImportReport.
+// ProviderImportReportDomainsItem is shape ProviderImportReportDomainsItem, in ProviderImportReport.
 type ProviderImportReportDomainsItem struct {
-	Name    string                                       `json:"name"`  // its name
-	State   ProviderImportDomainState                    `json:"state"` // where it stands
+	Name    string                                       `json:"name"`
+	State   ProviderImportDomainState                    `json:"state"`
 	Records []ProviderImportReportDomainsItemRecordsItem `json:"records"`
 }
 
-// ProviderImportReportDomainsItemRecordsItem is a provider import report domains item records item. It is shape ProviderImportReportDomainsItemRecordsItem, in ProviderImportReportDomainsItem.
+// ProviderImportReportDomainsItemRecordsItem is shape ProviderImportReportDomainsItemRecordsItem, in ProviderImportReportDomainsItem.
 type ProviderImportReportDomainsItemRecordsItem struct {
-	Type  string `json:"type"`  // its type
-	Name  string `json:"name"`  // its name
-	Value string `json:"value"` // the value
+	Type  string `json:"type"`
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
-// ProviderImportReportSuppressions is provider import report suppressions. It is shape ProviderImportReportSuppressions, in ProviderImportReport.
+// ProviderImportReportSuppressions is shape ProviderImportReportSuppressions, in ProviderImportReport.
 type ProviderImportReportSuppressions struct {
 	Added   int `json:"added"`
 	Skipped int `json:"skipped"`
 }
 
-// ProviderImportReportTemplates is provider import report templates. It is shape ProviderImportReportTemplates, in ProviderImportReport.
+// ProviderImportReportTemplates is shape ProviderImportReportTemplates, in ProviderImportReport.
 type ProviderImportReportTemplates struct {
 	Created  int                                        `json:"created"`
 	Skipped  []ProviderImportReportTemplatesSkippedItem `json:"skipped"`
 	Warnings []string                                   `json:"warnings"`
 }
 
-// ProviderImportReportTemplatesSkippedItem is a provider import report templates skipped item. It is shape ProviderImportReportTemplatesSkippedItem, in ProviderImportReportTemplates.
+// ProviderImportReportTemplatesSkippedItem is shape ProviderImportReportTemplatesSkippedItem, in ProviderImportReportTemplates.
 type ProviderImportReportTemplatesSkippedItem struct {
-	Name   string `json:"name"`   // its name
-	Reason string `json:"reason"` // why
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
 }
 
-// ProviderImportReportWebhooks is provider import report webhooks. It is shape ProviderImportReportWebhooks, in ProviderImportReport.
+// ProviderImportReportWebhooks is shape ProviderImportReportWebhooks, in ProviderImportReport.
 type ProviderImportReportWebhooks struct {
 	Created       int                                       `json:"created"`
 	Skipped       []ProviderImportReportWebhooksSkippedItem `json:"skipped"`
 	DroppedEvents []string                                  `json:"droppedEvents"`
 }
 
-// ProviderImportReportWebhooksSkippedItem is a provider import report webhooks skipped item. It is shape ProviderImportReportWebhooksSkippedItem, in ProviderImportReportWebhooks.
+// ProviderImportReportWebhooksSkippedItem is shape ProviderImportReportWebhooksSkippedItem, in ProviderImportReportWebhooks.
 type ProviderImportReportWebhooksSkippedItem struct {
-	Name   string `json:"name"`   // its name
-	Reason string `json:"reason"` // why
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
 }
 
-// ProviderImportStatus is a provider import status. Unknown values are kept.
+// ProviderImportStatus is shape ProviderImportStatus, in ProviderImport. Unknown values are kept.
 type ProviderImportStatus string
 
 // The known values of ProviderImportStatus.
@@ -6928,22 +6923,22 @@ type ProviderInventory struct {
 
 // PushNotificationSet is the body of account.setPushMuted, shape PushNotificationSet. What is left zero stays as it is.
 type PushNotificationSet struct {
-	Muted bool `json:"muted"` // whether it is muted; required
+	Muted bool `json:"muted"` // required
 }
 
 // ReceivedInvitation is the answer of account.listInvitations, shape ReceivedInvitationResource.
 type ReceivedInvitation struct {
-	ID            string    `json:"id"`          // the API's id of it
-	WorkspaceID   string    `json:"workspaceId"` // id of the workspace
+	ID            string    `json:"id"`
+	WorkspaceID   string    `json:"workspaceId"`
 	WorkspaceName string    `json:"workspaceName"`
 	RoleName      string    `json:"roleName"`
 	InviterName   string    `json:"inviterName"` // empty: none
 	Addresses     int       `json:"addresses"`
-	ExpiresAt     time.Time `json:"expiresAt"` // when expires; UTC
-	CreatedAt     time.Time `json:"createdAt"` // when created; UTC
+	ExpiresAt     time.Time `json:"expiresAt"`
+	CreatedAt     time.Time `json:"createdAt"`
 }
 
-// RecipientKind is a recipient kind. Unknown values are kept.
+// RecipientKind is shape RecipientKind, in EmailRecipient and TrackingRecipient. Unknown values are kept.
 type RecipientKind string
 
 // The known values of RecipientKind.
@@ -6955,32 +6950,32 @@ const (
 
 // RemovedAudienceContact is the answer of audiences.removeContact, shape RemovedAudienceContactResource.
 type RemovedAudienceContact struct {
-	AudienceID string `json:"audienceId"` // id of the audience
-	Email      string `json:"email"`      // the email address
-	Deleted    bool   `json:"deleted"`    // true
+	AudienceID string `json:"audienceId"`
+	Email      string `json:"email"`
+	Deleted    bool   `json:"deleted"`
 }
 
 // RemovedMember is the answer of members.remove, shape RemovedMemberResource.
 type RemovedMember struct {
-	UserID           string `json:"userId"`  // id of the user
-	Deleted          bool   `json:"deleted"` // true
+	UserID           string `json:"userId"`
+	Deleted          bool   `json:"deleted"`
 	AddressesRevoked int    `json:"addressesRevoked"`
 }
 
 // RemovedSuppression is the answer of suppressions.remove, shape RemovedSuppressionResource.
 type RemovedSuppression struct {
-	ID      string `json:"id"`      // the API's id of it
-	Email   string `json:"email"`   // the email address
-	Deleted bool   `json:"deleted"` // true
+	ID      string `json:"id"`
+	Email   string `json:"email"`
+	Deleted bool   `json:"deleted"`
 }
 
-// ReplySuggestion is a reply suggestion. It is shape ReplySuggestion, in ReplySuggestions.
+// ReplySuggestion is shape ReplySuggestion, in ReplySuggestions.
 type ReplySuggestion struct {
-	Label string `json:"label"` // what it is called
-	Body  string `json:"body"`  // the body
+	Label string `json:"label"`
+	Body  string `json:"body"`
 }
 
-// ReplySuggestionState is a reply suggestion state. Unknown values are kept.
+// ReplySuggestionState is shape ReplySuggestionState, in ReplySuggestions. Unknown values are kept.
 type ReplySuggestionState string
 
 // The known values of ReplySuggestionState.
@@ -6992,43 +6987,43 @@ const (
 
 // ReplySuggestions is the answer of threads.replySuggestions, shape ReplySuggestionsResource.
 type ReplySuggestions struct {
-	ThreadID    string               `json:"threadId"`  // id of the thread
-	MessageID   string               `json:"messageId"` // id of the message; empty: none
-	State       ReplySuggestionState `json:"state"`     // where it stands
+	ThreadID    string               `json:"threadId"`
+	MessageID   string               `json:"messageId"` // empty: none
+	State       ReplySuggestionState `json:"state"`
 	Suggestions []ReplySuggestion    `json:"suggestions"`
 	Sources     []KnowledgeSourceRef `json:"sources"`
 }
 
 // ResentFormConfirmation is the answer of forms.resendConfirmation, shape ResentFormConfirmationResource.
 type ResentFormConfirmation struct {
-	ID               string               `json:"id"`      // the API's id of it
-	FormID           string               `json:"formId"`  // id of the form
-	Email            string               `json:"email"`   // the email address
-	Status           FormSubmissionStatus `json:"status"`  // where it stands
-	Expired          bool                 `json:"expired"` // whether it is expired
+	ID               string               `json:"id"`
+	FormID           string               `json:"formId"`
+	Email            string               `json:"email"`
+	Status           FormSubmissionStatus `json:"status"`
+	Expired          bool                 `json:"expired"`
 	Answers          []FormAnswer         `json:"answers"`
-	AudienceIDs      []string             `json:"audienceIds"` // ids of the audiences
+	AudienceIDs      []string             `json:"audienceIds"`
 	SourceURL        string               `json:"sourceUrl"`   // empty: none
-	ConfirmedAt      *time.Time           `json:"confirmedAt"` // when confirmed; UTC; nil: none
-	CreatedAt        time.Time            `json:"createdAt"`   // when created; UTC
+	ConfirmedAt      *time.Time           `json:"confirmedAt"` // nil: none
+	CreatedAt        time.Time            `json:"createdAt"`
 	ConfirmationSent bool                 `json:"confirmationSent"`
 }
 
 // RevokedConnectedApp is the answer of account.revokeConnectedApp, shape RevokedConnectedAppResource.
 type RevokedConnectedApp struct {
-	ClientID      string `json:"clientId"` // id of the client
-	Revoked       bool   `json:"revoked"`  // whether it is revoked
+	ClientID      string `json:"clientId"`
+	Revoked       bool   `json:"revoked"`
 	TokensRevoked int    `json:"tokensRevoked"`
 }
 
 // RevokedInvitation is the answer of members.revokeInvitation, shape RevokedInvitationResource.
 type RevokedInvitation struct {
-	ID      string `json:"id"`      // the API's id of it
-	Email   string `json:"email"`   // the email address
-	Revoked bool   `json:"revoked"` // whether it is revoked
+	ID      string `json:"id"`
+	Email   string `json:"email"`
+	Revoked bool   `json:"revoked"`
 }
 
-// RewriteAction is a rewrite action. Unknown values are kept.
+// RewriteAction is shape RewriteAction, in EmailRewriteInput. Unknown values are kept.
 type RewriteAction string
 
 // The known values of RewriteAction.
@@ -7041,7 +7036,7 @@ const (
 	RewriteActionCustom   RewriteAction = "custom"
 )
 
-// RewriteTarget is a rewrite target. Unknown values are kept.
+// RewriteTarget is shape RewriteTarget, in EmailRewriteInput and EmailRewrite. Unknown values are kept.
 type RewriteTarget string
 
 // The known values of RewriteTarget.
@@ -7050,25 +7045,25 @@ const (
 	RewriteTargetBody    RewriteTarget = "body"
 )
 
-// Role is a role. It is shape RoleResource, in the answer of roles.create, the answer of roles.get and 2 more.
+// Role is shape RoleResource, in the answer of roles.create, the answer of roles.get and 2 more.
 type Role struct {
-	ID          string       `json:"id"`          // the API's id of it
-	Name        string       `json:"name"`        // its name
-	Description string       `json:"description"` // what it is for; empty: none
+	ID          string       `json:"id"`
+	Name        string       `json:"name"`
+	Description string       `json:"description"` // empty: none
 	Permissions []Permission `json:"permissions"`
-	Builtin     BuiltinRole  `json:"builtin"`   // empty: none
-	Editable    bool         `json:"editable"`  // whether it is editable
-	Deletable   bool         `json:"deletable"` // whether it is deletable
+	Builtin     BuiltinRole  `json:"builtin"` // empty: none
+	Editable    bool         `json:"editable"`
+	Deletable   bool         `json:"deletable"`
 	Members     int          `json:"members"`
 	APIKeys     int          `json:"apiKeys"`
-	CreatedAt   time.Time    `json:"createdAt"` // when created; UTC
-	UpdatedAt   time.Time    `json:"updatedAt"` // when updated; UTC
+	CreatedAt   time.Time    `json:"createdAt"`
+	UpdatedAt   time.Time    `json:"updatedAt"`
 }
 
 // RoleCreate is the body of roles.create, shape RoleCreate.
 type RoleCreate struct {
-	Name        string       `json:"name"`                  // its name; required
-	Description string       `json:"description,omitempty"` // what it is for; empty: left out
+	Name        string       `json:"name"`                  // required
+	Description string       `json:"description,omitempty"` // empty: left out
 	Permissions []Permission `json:"permissions"`           // required
 }
 
@@ -7081,80 +7076,80 @@ func (v RoleCreate) MarshalJSON() ([]byte, error) {
 
 // RolePatch is the body of roles.update, shape RolePatch. What is left zero stays as it is.
 type RolePatch struct {
-	Name        Opt[string]       `json:"name,omitzero"`        // its name
-	Description Opt[string]       `json:"description,omitzero"` // what it is for
+	Name        Opt[string]       `json:"name,omitzero"`
+	Description Opt[string]       `json:"description,omitzero"`
 	Permissions Opt[[]Permission] `json:"permissions,omitzero"`
 }
 
 // RotatedAPIKey is the answer of keys.rotate, shape RotatedApiKeyResource.
 type RotatedAPIKey struct {
-	ID               string          `json:"id"`   // the API's id of it
-	Name             string          `json:"name"` // its name
-	Mode             Mode            `json:"mode"` // live or test
+	ID               string          `json:"id"`
+	Name             string          `json:"name"`
+	Mode             Mode            `json:"mode"`
 	MaskedKey        string          `json:"maskedKey"`
 	KeyLast4         string          `json:"keyLast4"`
-	Status           APIKeyStatus    `json:"status"`           // where it stands
-	Scopes           []APIScope      `json:"scopes"`           // what it may do
-	RoleID           string          `json:"roleId"`           // id of the role; empty: none
+	Status           APIKeyStatus    `json:"status"`
+	Scopes           []APIScope      `json:"scopes"`
+	RoleID           string          `json:"roleId"`           // empty: none
 	RoleName         string          `json:"roleName"`         // empty: none
 	AddressAllowlist []string        `json:"addressAllowlist"` // nil: null or absent
 	DomainAllowlist  []string        `json:"domainAllowlist"`  // nil: null or absent
-	ExpiresAt        *time.Time      `json:"expiresAt"`        // when expires; UTC; nil: none
-	LastUsedAt       *time.Time      `json:"lastUsedAt"`       // when last used; UTC; nil: none
+	ExpiresAt        *time.Time      `json:"expiresAt"`        // nil: none
+	LastUsedAt       *time.Time      `json:"lastUsedAt"`       // nil: none
 	TotalUses        int             `json:"totalUses"`
-	RotatedAt        *time.Time      `json:"rotatedAt"`      // when rotated; UTC; nil: none
-	RotationCount    int             `json:"rotationCount"`  // number of rotations
-	DeactivatedAt    *time.Time      `json:"deactivatedAt"`  // when deactivated; UTC; nil: none
-	RevokedAt        *time.Time      `json:"revokedAt"`      // when revoked; UTC; nil: none
-	RevokedReason    string          `json:"revokedReason"`  // empty: none
-	CreatedAt        time.Time       `json:"createdAt"`      // when created; UTC
-	CreatedBy        *AuditActor     `json:"createdBy"`      // who created it; nil: none
-	UpdatedAt        time.Time       `json:"updatedAt"`      // when updated; UTC
-	UpdatedBy        *AuditActor     `json:"updatedBy"`      // who updated it; nil: none
-	LastChangeAt     *time.Time      `json:"lastChangeAt"`   // when last change; UTC; nil: none
+	RotatedAt        *time.Time      `json:"rotatedAt"` // nil: none
+	RotationCount    int             `json:"rotationCount"`
+	DeactivatedAt    *time.Time      `json:"deactivatedAt"` // nil: none
+	RevokedAt        *time.Time      `json:"revokedAt"`     // nil: none
+	RevokedReason    string          `json:"revokedReason"` // empty: none
+	CreatedAt        time.Time       `json:"createdAt"`
+	CreatedBy        *AuditActor     `json:"createdBy"` // nil: none
+	UpdatedAt        time.Time       `json:"updatedAt"`
+	UpdatedBy        *AuditActor     `json:"updatedBy"`      // nil: none
+	LastChangeAt     *time.Time      `json:"lastChangeAt"`   // nil: none
 	LastChangeType   APIKeyEventType `json:"lastChangeType"` // empty: none
-	Token            string          `json:"token"`          // the secret token
+	Token            string          `json:"token"`
 }
 
 // RotatedKey is the answer of me.rotate, shape RotatedKeyResource.
 type RotatedKey struct {
-	ID               string     `json:"id"`               // the API's id of it
-	Mode             Mode       `json:"mode"`             // live or test
-	Scopes           []APIScope `json:"scopes"`           // what it may do
-	RoleID           string     `json:"roleId"`           // id of the role; empty: none
-	GrantedScopes    []APIScope `json:"grantedScopes"`    // what it may do now
-	WorkspaceID      string     `json:"workspaceId"`      // id of the workspace
+	ID               string     `json:"id"`
+	Mode             Mode       `json:"mode"`
+	Scopes           []APIScope `json:"scopes"`
+	RoleID           string     `json:"roleId"` // empty: none
+	GrantedScopes    []APIScope `json:"grantedScopes"`
+	WorkspaceID      string     `json:"workspaceId"`
 	AddressAllowlist []string   `json:"addressAllowlist"` // nil: null or absent
 	DomainAllowlist  []string   `json:"domainAllowlist"`  // nil: null or absent
-	Token            string     `json:"token"`            // the secret token
-	RotationCount    int        `json:"rotationCount"`    // number of rotations
-	RotatedAt        time.Time  `json:"rotatedAt"`        // when rotated; UTC
+	Token            string     `json:"token"`
+	RotationCount    int        `json:"rotationCount"`
+	RotatedAt        time.Time  `json:"rotatedAt"`
 }
 
-// Rule is a rule. It is shape RuleResource, in the answer of rules.create, the answer of rules.get and 3 more.
+// Rule is shape RuleResource, in the answer of rules.create, the answer of rules.get and 3 more.
 type Rule struct {
-	ID             string          `json:"id"`          // the API's id of it
-	Name           string          `json:"name"`        // its name
-	Description    string          `json:"description"` // what it is for; empty: none
-	Enabled        bool            `json:"enabled"`     // whether it is on
-	Position       int             `json:"position"`    // its place in the order
+	ID             string          `json:"id"`
+	Name           string          `json:"name"`
+	Description    string          `json:"description"` // empty: none
+	Enabled        bool            `json:"enabled"`
+	Position       int             `json:"position"`
 	Match          RuleMatchMode   `json:"match"`
 	Conditions     []RuleCondition `json:"conditions"`
 	Actions        []RuleAction    `json:"actions"`
 	StopProcessing bool            `json:"stopProcessing"`
-	LastMatchedAt  *time.Time      `json:"lastMatchedAt"` // when last matched; UTC; nil: none
-	MatchCount     int             `json:"matchCount"`    // number of matchs
-	CreatedAt      time.Time       `json:"createdAt"`     // when created; UTC
-	UpdatedAt      time.Time       `json:"updatedAt"`     // when updated; UTC
+	LastMatchedAt  *time.Time      `json:"lastMatchedAt"` // nil: none
+	MatchCount     int             `json:"matchCount"`
+	CreatedAt      time.Time       `json:"createdAt"`
+	UpdatedAt      time.Time       `json:"updatedAt"`
 }
 
-// RuleAction is a rule action. It is shape RuleAction, in RuleCreate, RulePatch and 1 more.
+// RuleAction is shape RuleAction, in RuleCreate, RulePatch and 1 more.
 type RuleAction struct {
-	Type  RuleActionType `json:"type"`            // its type
-	Value string         `json:"value,omitempty"` // the value; empty: left out
+	Type  RuleActionType `json:"type"`
+	Value string         `json:"value,omitempty"` // empty: left out
 }
 
-// RuleActionType is a rule action type. Unknown values are kept.
+// RuleActionType is shape RuleActionType, in RuleAction. Unknown values are kept.
 type RuleActionType string
 
 // The known values of RuleActionType.
@@ -7172,32 +7167,32 @@ const (
 	RuleActionTypeBlockSender RuleActionType = "block_sender"
 )
 
-// RuleCondition is a rule condition. It is shape RuleCondition, in Rule.
+// RuleCondition is shape RuleCondition, in Rule.
 type RuleCondition struct {
 	Field  RuleField    `json:"field"`
 	Op     RuleOperator `json:"op"`
-	Value  string       `json:"value"`            // the value
+	Value  string       `json:"value"`
 	Header string       `json:"header,omitempty"` // empty: none
-	Negate bool         `json:"negate"`           // whether it is negate
+	Negate bool         `json:"negate"`
 }
 
-// RuleConditionInput is a rule condition input. It is shape RuleConditionInput, in RuleCreate and RulePatch.
+// RuleConditionInput is shape RuleConditionInput, in RuleCreate and RulePatch.
 type RuleConditionInput struct {
 	Field  RuleField    `json:"field"`            // required
 	Op     RuleOperator `json:"op"`               // required
-	Value  string       `json:"value"`            // the value; required
+	Value  string       `json:"value"`            // required
 	Header string       `json:"header,omitempty"` // empty: left out
-	Negate Opt[bool]    `json:"negate,omitzero"`  // whether it is negate
+	Negate Opt[bool]    `json:"negate,omitzero"`
 }
 
 // RuleCreate is the body of rules.create, shape RuleCreate.
 type RuleCreate struct {
-	Name           string               `json:"name"`                 // its name; required
-	Description    Opt[string]          `json:"description,omitzero"` // what it is for
-	Enabled        Opt[bool]            `json:"enabled,omitzero"`     // whether it is on
-	Match          RuleMatchMode        `json:"match,omitempty"`      // empty: left out
-	Conditions     []RuleConditionInput `json:"conditions"`           // required
-	Actions        []RuleAction         `json:"actions"`              // required
+	Name           string               `json:"name"` // required
+	Description    Opt[string]          `json:"description,omitzero"`
+	Enabled        Opt[bool]            `json:"enabled,omitzero"`
+	Match          RuleMatchMode        `json:"match,omitempty"` // empty: left out
+	Conditions     []RuleConditionInput `json:"conditions"`      // required
+	Actions        []RuleAction         `json:"actions"`         // required
 	StopProcessing Opt[bool]            `json:"stopProcessing,omitzero"`
 }
 
@@ -7209,7 +7204,7 @@ func (v RuleCreate) MarshalJSON() ([]byte, error) {
 	return marshalPlain(plain(v))
 }
 
-// RuleField is a rule field. Unknown values are kept.
+// RuleField is shape RuleField, in RuleCondition and RuleConditionInput. Unknown values are kept.
 type RuleField string
 
 // The known values of RuleField.
@@ -7237,7 +7232,7 @@ const (
 	RuleFieldWeekday        RuleField = "weekday"
 )
 
-// RuleMatchMode is a rule match mode. Unknown values are kept.
+// RuleMatchMode is shape RuleMatchMode, in RuleCreate, RulePatch and 1 more. Unknown values are kept.
 type RuleMatchMode string
 
 // The known values of RuleMatchMode.
@@ -7246,7 +7241,7 @@ const (
 	RuleMatchModeAny RuleMatchMode = "any"
 )
 
-// RuleOperator is a rule operator. Unknown values are kept.
+// RuleOperator is shape RuleOperator, in RuleCondition and RuleConditionInput. Unknown values are kept.
 type RuleOperator string
 
 // The known values of RuleOperator.
@@ -7262,33 +7257,33 @@ const (
 
 // RulePatch is the body of rules.update, shape RulePatch. What is left zero stays as it is.
 type RulePatch struct {
-	Name           Opt[string]               `json:"name,omitzero"`        // its name
-	Description    Opt[string]               `json:"description,omitzero"` // what it is for
-	Enabled        Opt[bool]                 `json:"enabled,omitzero"`     // whether it is on
+	Name           Opt[string]               `json:"name,omitzero"`
+	Description    Opt[string]               `json:"description,omitzero"`
+	Enabled        Opt[bool]                 `json:"enabled,omitzero"`
 	Match          Opt[RuleMatchMode]        `json:"match,omitzero"`
 	Conditions     Opt[[]RuleConditionInput] `json:"conditions,omitzero"`
 	Actions        Opt[[]RuleAction]         `json:"actions,omitzero"`
 	StopProcessing Opt[bool]                 `json:"stopProcessing,omitzero"`
-	Position       Opt[int]                  `json:"position,omitzero"` // its place in the order
+	Position       Opt[int]                  `json:"position,omitzero"`
 }
 
 // RuleRun is the answer of rules.listRuns, shape RuleRunResource.
 type RuleRun struct {
-	ID        string    `json:"id"`     // the API's id of it
-	RuleID    string    `json:"ruleId"` // id of the rule
+	ID        string    `json:"id"`
+	RuleID    string    `json:"ruleId"`
 	RuleName  string    `json:"ruleName"`
-	ThreadID  string    `json:"threadId"`  // id of the thread
-	MessageID string    `json:"messageId"` // id of the message; empty: none
+	ThreadID  string    `json:"threadId"`
+	MessageID string    `json:"messageId"` // empty: none
 	Sender    string    `json:"sender"`
-	Subject   string    `json:"subject"` // the subject
+	Subject   string    `json:"subject"`
 	Actions   []string  `json:"actions"`
 	Failures  []string  `json:"failures"`
-	CreatedAt time.Time `json:"createdAt"` // when created; UTC
+	CreatedAt time.Time `json:"createdAt"`
 }
 
 // RuleTest is the answer of rules.test, shape RuleTestResource.
 type RuleTest struct {
-	RuleID     string                 `json:"ruleId"` // id of the rule
+	RuleID     string                 `json:"ruleId"`
 	Scanned    int                    `json:"scanned"`
 	Matched    int                    `json:"matched"`
 	WouldApply []string               `json:"wouldApply"`
@@ -7298,20 +7293,20 @@ type RuleTest struct {
 
 // RuleTestInput is the body of rules.test, shape RuleTestInput.
 type RuleTestInput struct {
-	ThreadIDs []string `json:"threadIds,omitzero"` // ids of the threads; nil: left out
+	ThreadIDs []string `json:"threadIds,omitzero"` // nil: left out
 	Days      Opt[int] `json:"days,omitzero"`
-	Limit     Opt[int] `json:"limit,omitzero"` // the most there may be
+	Limit     Opt[int] `json:"limit,omitzero"`
 }
 
-// RuleTestMessagesItem is a rule test messages item. It is shape RuleTestResourceMessagesItem, in RuleTest.
+// RuleTestMessagesItem is shape RuleTestResourceMessagesItem, in RuleTest.
 type RuleTestMessagesItem struct {
-	ThreadID   string     `json:"threadId"`   // id of the thread
-	From       string     `json:"from"`       // the sender
-	Subject    string     `json:"subject"`    // the subject
-	ReceivedAt *time.Time `json:"receivedAt"` // when received; UTC; nil: none
+	ThreadID   string     `json:"threadId"`
+	From       string     `json:"from"`
+	Subject    string     `json:"subject"`
+	ReceivedAt *time.Time `json:"receivedAt"` // nil: none
 }
 
-// RuleTestWarningCode is a rule test warning code. Unknown values are kept.
+// RuleTestWarningCode is shape RuleTestWarningCode, in RuleTestWarningsItem. Unknown values are kept.
 type RuleTestWarningCode string
 
 // The known values of RuleTestWarningCode.
@@ -7323,13 +7318,13 @@ const (
 	RuleTestWarningCodeBodyEncrypted     RuleTestWarningCode = "body_encrypted"
 )
 
-// RuleTestWarningsItem is a rule test warnings item. It is shape RuleTestResourceWarningsItem, in RuleTest.
+// RuleTestWarningsItem is shape RuleTestResourceWarningsItem, in RuleTest.
 type RuleTestWarningsItem struct {
-	Code  RuleTestWarningCode `json:"code"`  // the code
-	Value string              `json:"value"` // the value
+	Code  RuleTestWarningCode `json:"code"`
+	Value string              `json:"value"`
 }
 
-// SendStream is a send stream. Unknown values are kept.
+// SendStream is shape SendStream, in SentEmail, Email and 4 more. Unknown values are kept.
 type SendStream string
 
 // The known values of SendStream.
@@ -7338,26 +7333,26 @@ const (
 	SendStreamBroadcast     SendStream = "broadcast"
 )
 
-// SenderCategory is a sender category. It is shape SenderCategoryResource, in the answer of threads.listSenderCategories and the answer of threads.setSenderCategory.
+// SenderCategory is shape SenderCategoryResource, in the answer of threads.listSenderCategories and the answer of threads.setSenderCategory.
 type SenderCategory struct {
 	Sender    string        `json:"sender"`
 	Category  InboxCategory `json:"category"`
-	UpdatedAt time.Time     `json:"updatedAt"` // when updated; UTC
+	UpdatedAt time.Time     `json:"updatedAt"`
 }
 
-// SenderProfile is a sender profile. It is shape SenderProfileResource, in the answer of senders.get and the answer of senders.research.
+// SenderProfile is shape SenderProfileResource, in the answer of senders.get and the answer of senders.research.
 type SenderProfile struct {
-	Domain    string    `json:"domain"` // the domain name
+	Domain    string    `json:"domain"`
 	About     string    `json:"about"`
-	UpdatedAt time.Time `json:"updatedAt"` // when updated; UTC
+	UpdatedAt time.Time `json:"updatedAt"`
 }
 
 // SendingAnalytics is the answer of analytics.sending, shape SendingAnalyticsResource.
 type SendingAnalytics struct {
-	Since         time.Time                        `json:"since"`         // when the counted time begins; UTC
-	Until         time.Time                        `json:"until"`         // when the counted time ends; UTC
-	Grain         TrackingGrain                    `json:"grain"`         // how long one bucket is
-	OffsetMinutes int                              `json:"offsetMinutes"` // the zone that days are counted in; minutes east of UTC
+	Since         time.Time                        `json:"since"`
+	Until         time.Time                        `json:"until"`
+	Grain         TrackingGrain                    `json:"grain"`         // length of a bucket
+	OffsetMinutes int                              `json:"offsetMinutes"` // zone of the days, minutes east of UTC
 	Totals        SendingAnalyticsTotals           `json:"totals"`
 	Days          []SendingAnalyticsDaysItem       `json:"days"`
 	Statuses      []SendingAnalyticsStatusesItem   `json:"statuses"`
@@ -7367,9 +7362,9 @@ type SendingAnalytics struct {
 	Suppressed    []SendingAnalyticsSuppressedItem `json:"suppressed"`
 }
 
-// SendingAnalyticsDaysItem is a sending analytics days item. It is shape SendingAnalyticsResourceDaysItem, in SendingAnalytics.
+// SendingAnalyticsDaysItem is shape SendingAnalyticsResourceDaysItem, in SendingAnalytics.
 type SendingAnalyticsDaysItem struct {
-	Day        string `json:"day"` // the day, as 2006-01-02
+	Day        string `json:"day"` // 2006-01-02
 	Sent       int    `json:"sent"`
 	Delivered  int    `json:"delivered"`
 	Failed     int    `json:"failed"`
@@ -7377,37 +7372,37 @@ type SendingAnalyticsDaysItem struct {
 	Complained int    `json:"complained"`
 }
 
-// SendingAnalyticsSendersItem is a sending analytics senders item. It is shape SendingAnalyticsResourceSendersItem, in SendingAnalytics.
+// SendingAnalyticsSendersItem is shape SendingAnalyticsResourceSendersItem, in SendingAnalytics.
 type SendingAnalyticsSendersItem struct {
-	Label string `json:"label"` // what it is called
-	Count int    `json:"count"` // how many
+	Label string `json:"label"`
+	Count int    `json:"count"`
 }
 
-// SendingAnalyticsSourcesItem is a sending analytics sources item. It is shape SendingAnalyticsResourceSourcesItem, in SendingAnalytics.
+// SendingAnalyticsSourcesItem is shape SendingAnalyticsResourceSourcesItem, in SendingAnalytics.
 type SendingAnalyticsSourcesItem struct {
-	Label string `json:"label"` // what it is called
-	Count int    `json:"count"` // how many
+	Label string `json:"label"`
+	Count int    `json:"count"`
 }
 
-// SendingAnalyticsStatusesItem is a sending analytics statuses item. It is shape SendingAnalyticsResourceStatusesItem, in SendingAnalytics.
+// SendingAnalyticsStatusesItem is shape SendingAnalyticsResourceStatusesItem, in SendingAnalytics.
 type SendingAnalyticsStatusesItem struct {
-	Label string `json:"label"` // what it is called
-	Count int    `json:"count"` // how many
+	Label string `json:"label"`
+	Count int    `json:"count"`
 }
 
-// SendingAnalyticsStreamsItem is a sending analytics streams item. It is shape SendingAnalyticsResourceStreamsItem, in SendingAnalytics.
+// SendingAnalyticsStreamsItem is shape SendingAnalyticsResourceStreamsItem, in SendingAnalytics.
 type SendingAnalyticsStreamsItem struct {
-	Label string `json:"label"` // what it is called
-	Count int    `json:"count"` // how many
+	Label string `json:"label"`
+	Count int    `json:"count"`
 }
 
-// SendingAnalyticsSuppressedItem is a sending analytics suppressed item. It is shape SendingAnalyticsResourceSuppressedItem, in SendingAnalytics.
+// SendingAnalyticsSuppressedItem is shape SendingAnalyticsResourceSuppressedItem, in SendingAnalytics.
 type SendingAnalyticsSuppressedItem struct {
-	Label string `json:"label"` // what it is called
-	Count int    `json:"count"` // how many
+	Label string `json:"label"`
+	Count int    `json:"count"`
 }
 
-// SendingAnalyticsTotals is sending analytics totals. It is shape SendingAnalyticsResourceTotals, in SendingAnalytics.
+// SendingAnalyticsTotals is shape SendingAnalyticsResourceTotals, in SendingAnalytics.
 type SendingAnalyticsTotals struct {
 	Sends      int `json:"sends"`
 	TestSends  int `json:"testSends"`
@@ -7420,7 +7415,7 @@ type SendingAnalyticsTotals struct {
 	Pending    int `json:"pending"`
 }
 
-// SendingPoolStatus is a sending pool status. Unknown values are kept.
+// SendingPoolStatus is shape SendingPoolStatus, in DedicatedIP and AddOn. Unknown values are kept.
 type SendingPoolStatus string
 
 // The known values of SendingPoolStatus.
@@ -7436,15 +7431,15 @@ const (
 // SendingStream is the answer of sending.resumeStream, shape SendingStreamResource.
 type SendingStream struct {
 	Stream       SendStream               `json:"stream"`
-	Status       SendingStreamStatus      `json:"status"`       // where it stands
-	PausedAt     *time.Time               `json:"pausedAt"`     // when paused; UTC; nil: none
+	Status       SendingStreamStatus      `json:"status"`
+	PausedAt     *time.Time               `json:"pausedAt"`     // nil: none
 	PausedReason SendingStreamPauseReason `json:"pausedReason"` // empty: none
-	ResumedAt    *time.Time               `json:"resumedAt"`    // when resumed; UTC; nil: none
+	ResumedAt    *time.Time               `json:"resumedAt"`    // nil: none
 	Window       SendingStreamWindow      `json:"window"`
 	Limits       SendingStreamLimits      `json:"limits"`
 }
 
-// SendingStreamLimits is sending stream limits. It is shape SendingStreamLimits, in SendingStream.
+// SendingStreamLimits is shape SendingStreamLimits, in SendingStream.
 type SendingStreamLimits struct {
 	BounceRate        int `json:"bounceRate"`
 	ComplaintRate     int `json:"complaintRate"`
@@ -7452,7 +7447,7 @@ type SendingStreamLimits struct {
 	WindowDays        int `json:"windowDays"`
 }
 
-// SendingStreamPauseReason is a sending stream pause reason. Unknown values are kept.
+// SendingStreamPauseReason is shape SendingStreamPauseReason, in SendingStream. Unknown values are kept.
 type SendingStreamPauseReason string
 
 // The known values of SendingStreamPauseReason.
@@ -7461,7 +7456,7 @@ const (
 	SendingStreamPauseReasonComplaintRate SendingStreamPauseReason = "complaint_rate"
 )
 
-// SendingStreamStatus is a sending stream status. Unknown values are kept.
+// SendingStreamStatus is shape SendingStreamStatus, in SendingStream. Unknown values are kept.
 type SendingStreamStatus string
 
 // The known values of SendingStreamStatus.
@@ -7470,10 +7465,10 @@ const (
 	SendingStreamStatusPaused SendingStreamStatus = "paused"
 )
 
-// SendingStreamWindow is a sending stream window. It is shape SendingStreamWindow, in SendingStream.
+// SendingStreamWindow is shape SendingStreamWindow, in SendingStream.
 type SendingStreamWindow struct {
-	Since         time.Time `json:"since"` // when the counted time begins; UTC
-	Until         time.Time `json:"until"` // when the counted time ends; UTC
+	Since         time.Time `json:"since"`
+	Until         time.Time `json:"until"`
 	Recipients    int       `json:"recipients"`
 	Bounced       int       `json:"bounced"`
 	Complained    int       `json:"complained"`
@@ -7483,62 +7478,62 @@ type SendingStreamWindow struct {
 
 // SentBroadcast is the answer of broadcasts.send, shape SentBroadcastResource.
 type SentBroadcast struct {
-	ID          string          `json:"id"`     // the API's id of it
-	Status      BroadcastStatus `json:"status"` // where it stands
-	Mode        Mode            `json:"mode"`   // live or test
+	ID          string          `json:"id"`
+	Status      BroadcastStatus `json:"status"`
+	Mode        Mode            `json:"mode"`
 	Source      EmailSource     `json:"source"`
-	AudienceIDs []string        `json:"audienceIds"` // ids of the audiences
-	From        string          `json:"from"`        // the sender
-	Subject     string          `json:"subject"`     // the subject
+	AudienceIDs []string        `json:"audienceIds"`
+	From        string          `json:"from"`
+	Subject     string          `json:"subject"`
 	Counts      BroadcastCounts `json:"counts"`
-	LastError   string          `json:"lastError"`   // what went wrong last; empty: none
-	ScheduledAt *time.Time      `json:"scheduledAt"` // when scheduled; UTC; nil: none
-	StartedAt   *time.Time      `json:"startedAt"`   // when started; UTC; nil: none
-	CompletedAt *time.Time      `json:"completedAt"` // when completed; UTC; nil: none
-	CancelledAt *time.Time      `json:"cancelledAt"` // when cancelled; UTC; nil: none
-	CreatedAt   time.Time       `json:"createdAt"`   // when created; UTC
-	UpdatedAt   time.Time       `json:"updatedAt"`   // when updated; UTC
-	Replayed    bool            `json:"replayed"`    // whether it is replayed
+	LastError   string          `json:"lastError"`   // empty: none
+	ScheduledAt *time.Time      `json:"scheduledAt"` // nil: none
+	StartedAt   *time.Time      `json:"startedAt"`   // nil: none
+	CompletedAt *time.Time      `json:"completedAt"` // nil: none
+	CancelledAt *time.Time      `json:"cancelledAt"` // nil: none
+	CreatedAt   time.Time       `json:"createdAt"`
+	UpdatedAt   time.Time       `json:"updatedAt"`
+	Replayed    bool            `json:"replayed"`
 	// IdempotencyKey is the key that the call went out under.
 	IdempotencyKey string `json:"-"`
 }
 
 // SentTemplateEmail is the answer of templates.send, shape SentTemplateEmailResource.
 type SentTemplateEmail struct {
-	ID               string                    `json:"id"`        // the API's id of it
-	Status           EmailStatus               `json:"status"`    // where it stands
-	Mode             Mode                      `json:"mode"`      // live or test
-	From             string                    `json:"from"`      // the sender
-	Subject          string                    `json:"subject"`   // the subject; empty: none
-	MessageID        string                    `json:"messageId"` // id of the message; empty: none
-	ThreadID         string                    `json:"threadId"`  // id of the thread; empty: none
+	ID               string                    `json:"id"`
+	Status           EmailStatus               `json:"status"`
+	Mode             Mode                      `json:"mode"`
+	From             string                    `json:"from"`
+	Subject          string                    `json:"subject"`   // empty: none
+	MessageID        string                    `json:"messageId"` // empty: none
+	ThreadID         string                    `json:"threadId"`  // empty: none
 	Transport        EmailTransport            `json:"transport"` // empty: none
 	Attempts         int                       `json:"attempts"`
-	LastError        string                    `json:"lastError"`        // what went wrong last; empty: none
-	ScheduledAt      *time.Time                `json:"scheduledAt"`      // when scheduled; UTC; nil: none
-	CancellableUntil *time.Time                `json:"cancellableUntil"` // until when it can be taken back; UTC; nil: none
-	SentAt           *time.Time                `json:"sentAt"`           // when sent; UTC; nil: none
-	Tags             map[string]string         `json:"tags"`             // the sender's own marks
-	BroadcastID      string                    `json:"broadcastId"`      // id of the broadcast; empty: none
+	LastError        string                    `json:"lastError"`        // empty: none
+	ScheduledAt      *time.Time                `json:"scheduledAt"`      // nil: none
+	CancellableUntil *time.Time                `json:"cancellableUntil"` // nil: none
+	SentAt           *time.Time                `json:"sentAt"`           // nil: none
+	Tags             map[string]string         `json:"tags"`
+	BroadcastID      string                    `json:"broadcastId"` // empty: none
 	Source           EmailSource               `json:"source"`
 	Stream           SendStream                `json:"stream"`
-	CreatedAt        time.Time                 `json:"createdAt"`             // when created; UTC
+	CreatedAt        time.Time                 `json:"createdAt"`
 	Recipients       []EmailRecipient          `json:"recipients,omitempty"`  // nil: null or absent
 	Tracking         *TrackingSummary          `json:"tracking,omitempty"`    // nil: none
 	Translation      *EmailTranslation         `json:"translation,omitempty"` // nil: none
-	Replayed         bool                      `json:"replayed"`              // whether it is replayed
+	Replayed         bool                      `json:"replayed"`
 	Template         SentTemplateEmailTemplate `json:"template"`
 	// IdempotencyKey is the key that the call went out under.
 	IdempotencyKey string `json:"-"`
 }
 
-// SentTemplateEmailTemplate is a sent template email template. It is shape SentTemplateEmailResourceTemplate, in SentTemplateEmail.
+// SentTemplateEmailTemplate is shape SentTemplateEmailResourceTemplate, in SentTemplateEmail.
 type SentTemplateEmailTemplate struct {
-	ID      string `json:"id"`      // the API's id of it
-	Version *int   `json:"version"` // the number of the version; nil: none
+	ID      string `json:"id"`
+	Version *int   `json:"version"` // nil: none
 }
 
-// SettingsColorTheme is a settings color theme. Unknown values are kept.
+// SettingsColorTheme is shape SettingsColorTheme, in SettingsPatch. Unknown values are kept.
 type SettingsColorTheme string
 
 // The known values of SettingsColorTheme.
@@ -7548,7 +7543,7 @@ const (
 	SettingsColorThemeSystem SettingsColorTheme = "system"
 )
 
-// SettingsDateFormat is a settings date format. Unknown values are kept.
+// SettingsDateFormat is shape SettingsDateFormat, in SettingsPatch. Unknown values are kept.
 type SettingsDateFormat string
 
 // The known values of SettingsDateFormat.
@@ -7558,7 +7553,7 @@ const (
 	SettingsDateFormatYmd SettingsDateFormat = "ymd"
 )
 
-// SettingsImageCompression is a settings image compression. Unknown values are kept.
+// SettingsImageCompression is shape SettingsImageCompression, in SettingsPatch. Unknown values are kept.
 type SettingsImageCompression string
 
 // The known values of SettingsImageCompression.
@@ -7568,7 +7563,7 @@ const (
 	SettingsImageCompressionOriginal SettingsImageCompression = "original"
 )
 
-// SettingsOverrides is settings overrides. It is shape SettingsOverrides.
+// SettingsOverrides is shape SettingsOverrides.
 type SettingsOverrides struct {
 	Signature              string   `json:"signature,omitempty"`              // empty: none
 	OpenEmailSignature     *bool    `json:"openEmailSignature,omitempty"`     // nil: none
@@ -7615,7 +7610,7 @@ type SettingsPatch struct {
 	AttachmentDelivery     Opt[AttachmentDeliveryMode]   `json:"attachmentDelivery,omitzero"`
 	AutoRead               Opt[bool]                     `json:"autoRead,omitzero"`
 	AIWrittenLabel         Opt[bool]                     `json:"aiWrittenLabel,omitzero"`
-	Animations             Opt[bool]                     `json:"animations,omitzero"` // whether it is animations
+	Animations             Opt[bool]                     `json:"animations,omitzero"`
 	DesktopNewMail         Opt[bool]                     `json:"desktopNewMail,omitzero"`
 	DesktopOnlyWhenHidden  Opt[bool]                     `json:"desktopOnlyWhenHidden,omitzero"`
 	PhoneNewMail           Opt[bool]                     `json:"phoneNewMail,omitzero"`
@@ -7637,7 +7632,7 @@ type SettingsPatch struct {
 	LookupContactPhotos    Opt[bool]                     `json:"lookupContactPhotos,omitzero"`
 }
 
-// SettingsTimeFormat is a settings time format. Unknown values are kept.
+// SettingsTimeFormat is shape SettingsTimeFormat, in SettingsPatch. Unknown values are kept.
 type SettingsTimeFormat string
 
 // The known values of SettingsTimeFormat.
@@ -7646,7 +7641,7 @@ const (
 	SettingsTimeFormat24h SettingsTimeFormat = "24h"
 )
 
-// SettingsWeekStart is a settings week start. Unknown values are kept.
+// SettingsWeekStart is shape SettingsWeekStart, in SettingsPatch. Unknown values are kept.
 type SettingsWeekStart string
 
 // The known values of SettingsWeekStart.
@@ -7657,17 +7652,17 @@ const (
 
 // StepUpBegin is the body of security.beginStepUp, shape StepUpBegin.
 type StepUpBegin struct {
-	Resend Opt[bool] `json:"resend,omitzero"` // whether it is resend
+	Resend Opt[bool] `json:"resend,omitzero"`
 }
 
 // StepUpChallenge is the answer of security.beginStepUp, shape StepUpChallengeResource.
 type StepUpChallenge struct {
 	Method StepUpMethod `json:"method"`
 	SentTo string       `json:"sentTo,omitempty"` // empty: none
-	Reused bool         `json:"reused"`           // whether it is reused
+	Reused bool         `json:"reused"`
 }
 
-// StepUpErrorCode is a step up error code. Unknown values are kept.
+// StepUpErrorCode is shape StepUpErrorCode. Unknown values are kept.
 type StepUpErrorCode string
 
 // The known values of StepUpErrorCode.
@@ -7681,7 +7676,7 @@ const (
 	StepUpErrorCodeStepUpLocked        StepUpErrorCode = "step_up_locked"
 )
 
-// StepUpMethod is a step up method. Unknown values are kept.
+// StepUpMethod is shape StepUpMethod, in StepUpChallenge and StepUpStatus. Unknown values are kept.
 type StepUpMethod string
 
 // The known values of StepUpMethod.
@@ -7692,48 +7687,48 @@ const (
 
 // StepUpStatus is the answer of security.stepUpStatus, shape StepUpStatusResource.
 type StepUpStatus struct {
-	Elevated      bool         `json:"elevated"`      // whether it is elevated
-	ElevatedUntil *time.Time   `json:"elevatedUntil"` // when the elevation ends; UTC; nil: none
+	Elevated      bool         `json:"elevated"`
+	ElevatedUntil *time.Time   `json:"elevatedUntil"` // nil: none
 	Method        StepUpMethod `json:"method"`
-	Minutes       Minutes      `json:"minutes"` // how long an elevation lasts
+	Minutes       Minutes      `json:"minutes"`
 }
 
 // StepUpVerified is the answer of security.verifyStepUp, shape StepUpVerifiedResource.
 type StepUpVerified struct {
-	Elevated      bool      `json:"elevated"`      // whether it is elevated
-	ElevatedUntil time.Time `json:"elevatedUntil"` // when the elevation ends; UTC
+	Elevated      bool      `json:"elevated"`
+	ElevatedUntil time.Time `json:"elevatedUntil"`
 }
 
 // StepUpVerify is the body of security.verifyStepUp, shape StepUpVerify.
 type StepUpVerify struct {
-	Code string `json:"code"` // the code; required
+	Code string `json:"code"` // required
 }
 
 // SubjectSuggestion is the answer of emails.suggestSubject, shape SubjectSuggestionResource.
 type SubjectSuggestion struct {
-	Subject string `json:"subject"` // the subject
+	Subject string `json:"subject"`
 }
 
-// Subscription is a subscription. It is shape SubscriptionResource, in SubscriptionList.
+// Subscription is shape SubscriptionResource, in SubscriptionList.
 type Subscription struct {
-	ID                string              `json:"id"` // the API's id of it
+	ID                string              `json:"id"`
 	SenderEmail       string              `json:"senderEmail"`
 	SenderName        string              `json:"senderName"` // empty: none
 	Recipient         string              `json:"recipient"`
-	Status            SubscriptionStatus  `json:"status"`  // where it stands
+	Status            SubscriptionStatus  `json:"status"`
 	Method            UnsubscribeMethod   `json:"method"`  // empty: none
 	LinkURL           string              `json:"linkUrl"` // empty: none
 	Unread            int                 `json:"unread"`
 	Recent            int                 `json:"recent"`
-	Total             int                 `json:"total"` // how many there are
+	Total             int                 `json:"total"`
 	SinceUnsubscribed int                 `json:"sinceUnsubscribed"`
-	LastSeenAt        time.Time           `json:"lastSeenAt"`       // when last seen; UTC
-	UnsubscribedAt    *time.Time          `json:"unsubscribedAt"`   // when unsubscribed; UTC; nil: none
+	LastSeenAt        time.Time           `json:"lastSeenAt"`
+	UnsubscribedAt    *time.Time          `json:"unsubscribedAt"`   // nil: none
 	UnsubscribedWith  UnsubscribeMethod   `json:"unsubscribedWith"` // empty: none
 	Future            *SubscriptionFuture `json:"future"`           // nil: none
 }
 
-// SubscriptionDestination is a subscription destination. Unknown values are kept.
+// SubscriptionDestination is shape SubscriptionDestination, in SubscriptionFuture and SubscriptionMove. Unknown values are kept.
 type SubscriptionDestination string
 
 // The known values of SubscriptionDestination.
@@ -7743,29 +7738,29 @@ const (
 	SubscriptionDestinationBin     SubscriptionDestination = "bin"
 )
 
-// SubscriptionDomain is a subscription domain. It is shape SubscriptionDomainResource, in SubscriptionDomainList.
+// SubscriptionDomain is shape SubscriptionDomainResource, in SubscriptionDomainList.
 type SubscriptionDomain struct {
-	Domain            string    `json:"domain"` // the domain name
-	Name              string    `json:"name"`   // its name
+	Domain            string    `json:"domain"`
+	Name              string    `json:"name"`
 	SampleEmail       string    `json:"sampleEmail"`
 	Senders           int       `json:"senders"`
 	Unsubscribable    int       `json:"unsubscribable"`
 	Unread            int       `json:"unread"`
 	Recent            int       `json:"recent"`
-	Total             int       `json:"total"` // how many there are
+	Total             int       `json:"total"`
 	SinceUnsubscribed int       `json:"sinceUnsubscribed"`
-	LastSeenAt        time.Time `json:"lastSeenAt"` // when last seen; UTC
+	LastSeenAt        time.Time `json:"lastSeenAt"`
 }
 
 // SubscriptionDomainList is the answer of subscriptions.listDomains, shape SubscriptionDomainListResource.
 type SubscriptionDomainList struct {
-	Items   []SubscriptionDomain         `json:"data"`  // the items
-	Total   int                          `json:"total"` // how many there are
+	Items   []SubscriptionDomain         `json:"data"`
+	Total   int                          `json:"total"`
 	Counts  SubscriptionDomainListCounts `json:"counts"`
-	HasMore bool                         `json:"hasMore"` // whether there is another page
+	HasMore bool                         `json:"hasMore"`
 }
 
-// SubscriptionDomainListCounts is subscription domain list counts. It is shape SubscriptionDomainListResourceCounts, in SubscriptionDomainList.
+// SubscriptionDomainListCounts is shape SubscriptionDomainListResourceCounts, in SubscriptionDomainList.
 type SubscriptionDomainListCounts struct {
 	Active       int `json:"active"`
 	Unsubscribed int `json:"unsubscribed"`
@@ -7773,26 +7768,26 @@ type SubscriptionDomainListCounts struct {
 
 // SubscriptionDomainUnsubscribe is the body of subscriptions.unsubscribeDomain, shape SubscriptionDomainUnsubscribe.
 type SubscriptionDomainUnsubscribe struct {
-	Bin     Opt[bool] `json:"bin,omitzero"`      // whether it is bin
-	Address string    `json:"address,omitempty"` // the address; empty: left out
+	Bin     Opt[bool] `json:"bin,omitzero"`
+	Address string    `json:"address,omitempty"` // empty: left out
 }
 
-// SubscriptionFuture is a subscription future. It is shape SubscriptionResourceFuture, in Subscription.
+// SubscriptionFuture is shape SubscriptionResourceFuture, in Subscription.
 type SubscriptionFuture struct {
-	RuleID      string                  `json:"ruleId"` // id of the rule
+	RuleID      string                  `json:"ruleId"`
 	Destination SubscriptionDestination `json:"destination"`
-	LabelID     string                  `json:"labelId"` // id of the label; empty: none
+	LabelID     string                  `json:"labelId"` // empty: none
 }
 
 // SubscriptionList is the answer of subscriptions.list, shape SubscriptionListResource.
 type SubscriptionList struct {
-	Items   []Subscription         `json:"data"`  // the items
-	Total   int                    `json:"total"` // how many there are
+	Items   []Subscription         `json:"data"`
+	Total   int                    `json:"total"`
 	Counts  SubscriptionListCounts `json:"counts"`
-	HasMore bool                   `json:"hasMore"` // whether there is another page
+	HasMore bool                   `json:"hasMore"`
 }
 
-// SubscriptionListCounts is subscription list counts. It is shape SubscriptionListResourceCounts, in SubscriptionList.
+// SubscriptionListCounts is shape SubscriptionListResourceCounts, in SubscriptionList.
 type SubscriptionListCounts struct {
 	Active       int `json:"active"`
 	Unsubscribed int `json:"unsubscribed"`
@@ -7800,20 +7795,20 @@ type SubscriptionListCounts struct {
 
 // SubscriptionMove is the body of subscriptions.move, shape SubscriptionMove.
 type SubscriptionMove struct {
-	Destination SubscriptionDestination `json:"destination"`      // required
-	LabelID     Opt[string]             `json:"labelId,omitzero"` // id of the label
-	Future      Opt[bool]               `json:"future,omitzero"`  // whether it is future
+	Destination SubscriptionDestination `json:"destination"` // required
+	LabelID     Opt[string]             `json:"labelId,omitzero"`
+	Future      Opt[bool]               `json:"future,omitzero"`
 	RuleName    Opt[string]             `json:"ruleName,omitzero"`
 }
 
 // SubscriptionMoveResult is the answer of subscriptions.move, shape SubscriptionMoveResultResource.
 type SubscriptionMoveResult struct {
-	SubscriptionID string `json:"subscriptionId"` // id of the subscription
+	SubscriptionID string `json:"subscriptionId"`
 	Moved          int    `json:"moved"`
-	RuleID         string `json:"ruleId"` // id of the rule; empty: none
+	RuleID         string `json:"ruleId"` // empty: none
 }
 
-// SubscriptionSort is a subscription sort. Unknown values are kept.
+// SubscriptionSort is shape SubscriptionSort. Unknown values are kept.
 type SubscriptionSort string
 
 // The known values of SubscriptionSort.
@@ -7824,7 +7819,7 @@ const (
 	SubscriptionSortUnread SubscriptionSort = "unread"
 )
 
-// SubscriptionStatus is a subscription status. Unknown values are kept.
+// SubscriptionStatus is shape SubscriptionStatus, in Subscription. Unknown values are kept.
 type SubscriptionStatus string
 
 // The known values of SubscriptionStatus.
@@ -7835,37 +7830,37 @@ const (
 
 // SubscriptionUnsubscribe is the body of subscriptions.unsubscribe, shape SubscriptionUnsubscribe.
 type SubscriptionUnsubscribe struct {
-	Bin Opt[bool] `json:"bin,omitzero"` // whether it is bin
+	Bin Opt[bool] `json:"bin,omitzero"`
 }
 
 // SupportRequest is the answer of support.send, shape SupportRequestResource.
 type SupportRequest struct {
-	ID      string `json:"id"`      // the API's id of it
-	ReplyTo string `json:"replyTo"` // where answers go
+	ID      string `json:"id"`
+	ReplyTo string `json:"replyTo"`
 }
 
 // SupportRequestInput is the body of support.send, shape SupportRequestInput.
 type SupportRequestInput struct {
 	Topic   string `json:"topic"`   // required
-	Message string `json:"message"` // the text; required
+	Message string `json:"message"` // required
 }
 
-// Suppression is a suppression. It is shape SuppressionResource, in the answer of suppressions.add, the answer of suppressions.get and 1 more.
+// Suppression is shape SuppressionResource, in the answer of suppressions.add, the answer of suppressions.get and 1 more.
 type Suppression struct {
-	ID        string            `json:"id"`        // the API's id of it
-	Email     string            `json:"email"`     // the email address
-	Reason    SuppressionReason `json:"reason"`    // why
-	Detail    string            `json:"detail"`    // more about it; empty: none
-	Removable bool              `json:"removable"` // whether it is removable
-	CreatedAt time.Time         `json:"createdAt"` // when created; UTC
+	ID        string            `json:"id"`
+	Email     string            `json:"email"`
+	Reason    SuppressionReason `json:"reason"`
+	Detail    string            `json:"detail"` // empty: none
+	Removable bool              `json:"removable"`
+	CreatedAt time.Time         `json:"createdAt"`
 }
 
 // SuppressionAdd is the body of suppressions.add, shape SuppressionAdd.
 type SuppressionAdd struct {
-	Email string `json:"email"` // the email address; required
+	Email string `json:"email"` // required
 }
 
-// SuppressionReason is a suppression reason. Unknown values are kept.
+// SuppressionReason is shape SuppressionReason, in Suppression. Unknown values are kept.
 type SuppressionReason string
 
 // The known values of SuppressionReason.
@@ -7877,107 +7872,107 @@ const (
 
 // TempAttachment is the answer of tempMail.listAttachments, shape TempAttachmentResource.
 type TempAttachment struct {
-	AttachmentID string                      `json:"attachmentId"` // id of the attachment
-	Filename     string                      `json:"filename"`     // the file's name
-	MimeType     string                      `json:"mimeType"`     // the media type
-	Size         int64                       `json:"size"`         // bytes
-	Body         string                      `json:"body"`         // the body
-	Headers      []TempAttachmentHeadersItem `json:"headers"`      // header fields
+	AttachmentID string                      `json:"attachmentId"`
+	Filename     string                      `json:"filename"`
+	MimeType     string                      `json:"mimeType"`
+	Size         int64                       `json:"size"` // bytes
+	Body         string                      `json:"body"`
+	Headers      []TempAttachmentHeadersItem `json:"headers"`
 }
 
-// TempAttachmentHeadersItem is a temp attachment headers item. It is shape TempAttachmentResourceHeadersItem, in TempAttachment.
+// TempAttachmentHeadersItem is shape TempAttachmentResourceHeadersItem, in TempAttachment.
 type TempAttachmentHeadersItem struct {
-	Name  string `json:"name"`  // its name; empty: none
-	Value string `json:"value"` // the value; empty: none
+	Name  string `json:"name"`  // empty: none
+	Value string `json:"value"` // empty: none
 }
 
 // TempDomain is the answer of tempMail.listDomains, shape TempDomainResource.
 type TempDomain struct {
-	Domain string `json:"domain"` // the domain name
+	Domain string `json:"domain"`
 }
 
 // TempInbox is the answer of tempMail.get, shape TempInboxResource.
 type TempInbox struct {
-	ID             string     `json:"id"`        // the API's id of it
-	Address        string     `json:"address"`   // the address
-	Domain         string     `json:"domain"`    // the domain name
-	CreatedAt      time.Time  `json:"createdAt"` // when created; UTC
-	ExpiresAt      time.Time  `json:"expiresAt"` // when expires; UTC
+	ID             string     `json:"id"`
+	Address        string     `json:"address"`
+	Domain         string     `json:"domain"`
+	CreatedAt      time.Time  `json:"createdAt"`
+	ExpiresAt      time.Time  `json:"expiresAt"`
 	ExtensionsLeft int        `json:"extensionsLeft"`
-	MessageCount   int        `json:"messageCount"` // number of messages
+	MessageCount   int        `json:"messageCount"`
 	MessageLimit   int        `json:"messageLimit"`
-	LastMessageAt  *time.Time `json:"lastMessageAt"` // when last message; UTC; nil: none
+	LastMessageAt  *time.Time `json:"lastMessageAt"` // nil: none
 }
 
 // TempInboxCreate is the body of tempMail.create, shape TempInboxCreate.
 type TempInboxCreate struct {
-	Domain     string       `json:"domain,omitempty"`    // the domain name; empty: left out
+	Domain     string       `json:"domain,omitempty"`    // empty: left out
 	LocalPart  string       `json:"localPart,omitempty"` // empty: left out
-	TTLMinutes Opt[Minutes] `json:"ttlMinutes,omitzero"` // how long it lives
+	TTLMinutes Opt[Minutes] `json:"ttlMinutes,omitzero"`
 }
 
-// TempMessage is a temp message. It is shape TempMessageResource, in TempMessagePage.
+// TempMessage is shape TempMessageResource, in TempMessagePage.
 type TempMessage struct {
-	ID              string          `json:"id"`      // the API's id of it
-	From            TempMessageFrom `json:"from"`    // the sender
-	To              string          `json:"to"`      // the recipients
-	Subject         string          `json:"subject"` // the subject
+	ID              string          `json:"id"`
+	From            TempMessageFrom `json:"from"`
+	To              string          `json:"to"`
+	Subject         string          `json:"subject"`
 	Snippet         string          `json:"snippet"`
-	Spam            bool            `json:"spam"`            // whether it is spam
-	Seen            bool            `json:"seen"`            // whether it is seen
-	AttachmentCount int             `json:"attachmentCount"` // number of attachments
-	SizeBytes       int64           `json:"sizeBytes"`       // bytes
-	ReceivedAt      time.Time       `json:"receivedAt"`      // when received; UTC
+	Spam            bool            `json:"spam"`
+	Seen            bool            `json:"seen"`
+	AttachmentCount int             `json:"attachmentCount"`
+	SizeBytes       int64           `json:"sizeBytes"` // bytes
+	ReceivedAt      time.Time       `json:"receivedAt"`
 }
 
 // TempMessageDetail is the answer of tempMail.getMessage, shape TempMessageDetailResource.
 type TempMessageDetail struct {
-	ID              string                `json:"id"`      // the API's id of it
-	From            TempMessageDetailFrom `json:"from"`    // the sender
-	To              string                `json:"to"`      // the recipients
-	Subject         string                `json:"subject"` // the subject
+	ID              string                `json:"id"`
+	From            TempMessageDetailFrom `json:"from"`
+	To              string                `json:"to"`
+	Subject         string                `json:"subject"`
 	Snippet         string                `json:"snippet"`
-	Spam            bool                  `json:"spam"`            // whether it is spam
-	Seen            bool                  `json:"seen"`            // whether it is seen
-	AttachmentCount int                   `json:"attachmentCount"` // number of attachments
-	SizeBytes       int64                 `json:"sizeBytes"`       // bytes
-	ReceivedAt      time.Time             `json:"receivedAt"`      // when received; UTC
-	Message         Message               `json:"message"`         // the text
-	Truncated       bool                  `json:"truncated"`       // whether it is truncated
+	Spam            bool                  `json:"spam"`
+	Seen            bool                  `json:"seen"`
+	AttachmentCount int                   `json:"attachmentCount"`
+	SizeBytes       int64                 `json:"sizeBytes"` // bytes
+	ReceivedAt      time.Time             `json:"receivedAt"`
+	Message         Message               `json:"message"`
+	Truncated       bool                  `json:"truncated"`
 }
 
-// TempMessageDetailFrom is a temp message detail from. It is shape TempMessageDetailResourceFrom, in TempMessageDetail.
+// TempMessageDetailFrom is shape TempMessageDetailResourceFrom, in TempMessageDetail.
 type TempMessageDetailFrom struct {
-	Name  string `json:"name"`  // its name; empty: none
-	Email string `json:"email"` // the email address
+	Name  string `json:"name"` // empty: none
+	Email string `json:"email"`
 }
 
-// TempMessageFrom is a temp message from. It is shape TempMessageResourceFrom, in TempMessage.
+// TempMessageFrom is shape TempMessageResourceFrom, in TempMessage.
 type TempMessageFrom struct {
-	Name  string `json:"name"`  // its name; empty: none
-	Email string `json:"email"` // the email address
+	Name  string `json:"name"` // empty: none
+	Email string `json:"email"`
 }
 
-// Template is a template. It is shape TemplateResource, in the answer of templates.create and the answer of templates.list.
+// Template is shape TemplateResource, in the answer of templates.create and the answer of templates.list.
 type Template struct {
-	ID               string         `json:"id"`   // the API's id of it
-	Name             string         `json:"name"` // its name
+	ID               string         `json:"id"`
+	Name             string         `json:"name"`
 	Slug             string         `json:"slug"`
-	Description      string         `json:"description"`      // what it is for; empty: none
-	Status           TemplateStatus `json:"status"`           // where it stands
+	Description      string         `json:"description"` // empty: none
+	Status           TemplateStatus `json:"status"`
 	PublishedVersion *int           `json:"publishedVersion"` // nil: none
 	LatestVersion    int            `json:"latestVersion"`
-	Subject          string         `json:"subject,omitempty"` // the subject; empty: none
+	Subject          string         `json:"subject,omitempty"` // empty: none
 	Engine           TemplateEngine `json:"engine,omitempty"`  // empty: none
-	Slots            []TemplateSlot `json:"slots,omitempty"`   // content for the template's slots; nil: null or absent
-	Props            []TemplateProp `json:"props,omitempty"`   // values for the template; nil: null or absent
-	CreatedAt        time.Time      `json:"createdAt"`         // when created; UTC
-	UpdatedAt        time.Time      `json:"updatedAt"`         // when updated; UTC
+	Slots            []TemplateSlot `json:"slots,omitempty"`   // nil: null or absent
+	Props            []TemplateProp `json:"props,omitempty"`   // nil: null or absent
+	CreatedAt        time.Time      `json:"createdAt"`
+	UpdatedAt        time.Time      `json:"updatedAt"`
 }
 
 // TemplateAnalytics is the answer of templates.getAnalytics, shape TemplateAnalyticsResource.
 type TemplateAnalytics struct {
-	TemplateID       string                           `json:"templateId"` // id of the template
+	TemplateID       string                           `json:"templateId"`
 	Sends            int                              `json:"sends"`
 	Matched          int                              `json:"matched"`
 	TrackedForOpens  int                              `json:"trackedForOpens"`
@@ -7995,9 +7990,9 @@ type TemplateAnalytics struct {
 	Lifetime         TemplateAnalyticsLifetime        `json:"lifetime"`
 }
 
-// TemplateAnalyticsByDayItem is a template analytics by day item. It is shape TemplateAnalyticsResourceByDayItem, in TemplateAnalytics.
+// TemplateAnalyticsByDayItem is shape TemplateAnalyticsResourceByDayItem, in TemplateAnalytics.
 type TemplateAnalyticsByDayItem struct {
-	Day              string `json:"day"` // the day, as 2006-01-02
+	Day              string `json:"day"` // 2006-01-02
 	Sent             int    `json:"sent"`
 	TrackedForOpens  int    `json:"trackedForOpens"`
 	TrackedForClicks int    `json:"trackedForClicks"`
@@ -8005,15 +8000,15 @@ type TemplateAnalyticsByDayItem struct {
 	Clicked          int    `json:"clicked"`
 }
 
-// TemplateAnalyticsBySourceItem is a template analytics by source item. It is shape TemplateAnalyticsResourceBySourceItem, in TemplateAnalytics.
+// TemplateAnalyticsBySourceItem is shape TemplateAnalyticsResourceBySourceItem, in TemplateAnalytics.
 type TemplateAnalyticsBySourceItem struct {
 	Source string `json:"source"`
 	Sends  int    `json:"sends"`
 }
 
-// TemplateAnalyticsByVersionItem is a template analytics by version item. It is shape TemplateAnalyticsResourceByVersionItem, in TemplateAnalytics.
+// TemplateAnalyticsByVersionItem is shape TemplateAnalyticsResourceByVersionItem, in TemplateAnalytics.
 type TemplateAnalyticsByVersionItem struct {
-	Version          int `json:"version"` // the number of the version
+	Version          int `json:"version"`
 	Sends            int `json:"sends"`
 	TrackedForOpens  int `json:"trackedForOpens"`
 	TrackedForClicks int `json:"trackedForClicks"`
@@ -8021,31 +8016,31 @@ type TemplateAnalyticsByVersionItem struct {
 	Clicked          int `json:"clicked"`
 }
 
-// TemplateAnalyticsLifetime is a template analytics lifetime. It is shape TemplateAnalyticsResourceLifetime, in TemplateAnalytics.
+// TemplateAnalyticsLifetime is shape TemplateAnalyticsResourceLifetime, in TemplateAnalytics.
 type TemplateAnalyticsLifetime struct {
 	Sends     int        `json:"sends"`
 	TestSends int        `json:"testSends"`
-	FirstAt   *time.Time `json:"firstAt"` // when first; UTC; nil: none
-	LastAt    *time.Time `json:"lastAt"`  // when last; UTC; nil: none
+	FirstAt   *time.Time `json:"firstAt"` // nil: none
+	LastAt    *time.Time `json:"lastAt"`  // nil: none
 }
 
-// TemplateAnalyticsRecentItem is a template analytics recent item. It is shape TemplateAnalyticsResourceRecentItem, in TemplateAnalytics.
+// TemplateAnalyticsRecentItem is shape TemplateAnalyticsResourceRecentItem, in TemplateAnalytics.
 type TemplateAnalyticsRecentItem struct {
-	ID         string    `json:"id"`      // the API's id of it
-	Version    int       `json:"version"` // the number of the version
+	ID         string    `json:"id"`
+	Version    int       `json:"version"`
 	Source     string    `json:"source"`
-	CreatedAt  time.Time `json:"createdAt"`  // when created; UTC
-	Matched    bool      `json:"matched"`    // whether it is matched
-	Opens      bool      `json:"opens"`      // whether it is opens
-	Clicks     bool      `json:"clicks"`     // whether it is clicks
-	OpenCount  int       `json:"openCount"`  // number of opens
-	ClickCount int       `json:"clickCount"` // number of clicks
+	CreatedAt  time.Time `json:"createdAt"`
+	Matched    bool      `json:"matched"`
+	Opens      bool      `json:"opens"`
+	Clicks     bool      `json:"clicks"`
+	OpenCount  int       `json:"openCount"`
+	ClickCount int       `json:"clickCount"`
 }
 
-// TemplateBlock is a template block. The contract leaves what is in it open. It is shape TemplateBlock.
+// TemplateBlock is shape TemplateBlock. The contract leaves what is in it open.
 type TemplateBlock map[string]Open
 
-// TemplateBlockKind is a template block kind. Unknown values are kept.
+// TemplateBlockKind is shape TemplateBlockKind. Unknown values are kept.
 type TemplateBlockKind string
 
 // The known values of TemplateBlockKind.
@@ -8065,7 +8060,7 @@ const (
 	TemplateBlockKindCodeInline TemplateBlockKind = "CodeInline"
 )
 
-// TemplateCategory is a template category. Unknown values are kept.
+// TemplateCategory is shape TemplateCategory, in TemplateStarterDetail and TemplateStarter. Unknown values are kept.
 type TemplateCategory string
 
 // The known values of TemplateCategory.
@@ -8076,125 +8071,125 @@ const (
 	TemplateCategoryMarketing TemplateCategory = "marketing"
 )
 
-// TemplateContent is a template content. It is shape TemplateContent.
+// TemplateContent is shape TemplateContent.
 type TemplateContent struct {
 	Engine   TemplateEngine             `json:"engine,omitempty"`   // empty: none
-	Subject  string                     `json:"subject,omitempty"`  // the subject; empty: none
+	Subject  string                     `json:"subject,omitempty"`  // empty: none
 	Document TemplateDocument           `json:"document,omitempty"` // nil: null or absent
-	HTML     string                     `json:"html,omitempty"`     // the HTML body; empty: none
-	Slots    []TemplateContentSlotsItem `json:"slots,omitempty"`    // content for the template's slots; nil: null or absent
-	Props    []TemplateContentPropsItem `json:"props,omitempty"`    // values for the template; nil: null or absent
+	HTML     string                     `json:"html,omitempty"`     // empty: none
+	Slots    []TemplateContentSlotsItem `json:"slots,omitempty"`    // nil: null or absent
+	Props    []TemplateContentPropsItem `json:"props,omitempty"`    // nil: null or absent
 }
 
-// TemplateContentPropsItem is a template content props item. It is shape TemplateContentPropsItem, in TemplateContent.
+// TemplateContentPropsItem is shape TemplateContentPropsItem, in TemplateContent.
 type TemplateContentPropsItem struct {
-	Key      string            `json:"key"`                // its key
-	Label    string            `json:"label,omitempty"`    // what it is called; empty: none
-	Kind     TemplateValueKind `json:"kind,omitempty"`     // its kind; empty: none
-	Required *bool             `json:"required,omitempty"` // whether it is required; nil: none
-	Default  string            `json:"default,omitempty"`  // the value when none is given; empty: none
+	Key      string            `json:"key"`
+	Label    string            `json:"label,omitempty"`    // empty: none
+	Kind     TemplateValueKind `json:"kind,omitempty"`     // empty: none
+	Required *bool             `json:"required,omitempty"` // nil: none
+	Default  string            `json:"default,omitempty"`  // when no value is given; empty: none
 }
 
-// TemplateContentSlotsItem is a template content slots item. It is shape TemplateContentSlotsItem, in TemplateContent.
+// TemplateContentSlotsItem is shape TemplateContentSlotsItem, in TemplateContent.
 type TemplateContentSlotsItem struct {
-	Key     string            `json:"key"`               // its key
-	Label   string            `json:"label,omitempty"`   // what it is called; empty: none
-	Kind    TemplateValueKind `json:"kind,omitempty"`    // its kind; empty: none
-	Default string            `json:"default,omitempty"` // the value when none is given; empty: none
+	Key     string            `json:"key"`
+	Label   string            `json:"label,omitempty"`   // empty: none
+	Kind    TemplateValueKind `json:"kind,omitempty"`    // empty: none
+	Default string            `json:"default,omitempty"` // when no value is given; empty: none
 }
 
 // TemplateContentSource is the body of templates.replaceContent, shape TemplateContentSource.
 type TemplateContentSource struct {
 	Starter         string   `json:"starter,omitempty"`        // empty: left out
-	FromTemplateID  string   `json:"fromTemplateId,omitempty"` // id of the from template; empty: left out
+	FromTemplateID  string   `json:"fromTemplateId,omitempty"` // empty: left out
 	ExpectedVersion Opt[int] `json:"expectedVersion,omitzero"` // refuse when this is not the latest version
 }
 
 // TemplateCreate is the body of templates.create, shape TemplateCreate.
 type TemplateCreate struct {
-	Engine      TemplateEngine            `json:"engine,omitempty"`     // empty: left out
-	Subject     string                    `json:"subject,omitempty"`    // the subject; empty: left out
-	Document    TemplateDocument          `json:"document,omitzero"`    // nil: left out
-	HTML        string                    `json:"html,omitempty"`       // the HTML body; empty: left out
-	Slots       []TemplateCreateSlotsItem `json:"slots,omitzero"`       // content for the template's slots; nil: left out
-	Props       []TemplateCreatePropsItem `json:"props,omitzero"`       // values for the template; nil: left out
-	Name        string                    `json:"name"`                 // its name; required
-	Slug        string                    `json:"slug,omitempty"`       // empty: left out
-	Description Opt[string]               `json:"description,omitzero"` // what it is for
-	Publish     Opt[bool]                 `json:"publish,omitzero"`     // whether it is publish
-	Starter     string                    `json:"starter,omitempty"`    // empty: left out
+	Engine      TemplateEngine            `json:"engine,omitempty"`  // empty: left out
+	Subject     string                    `json:"subject,omitempty"` // empty: left out
+	Document    TemplateDocument          `json:"document,omitzero"` // nil: left out
+	HTML        string                    `json:"html,omitempty"`    // empty: left out
+	Slots       []TemplateCreateSlotsItem `json:"slots,omitzero"`    // nil: left out
+	Props       []TemplateCreatePropsItem `json:"props,omitzero"`    // nil: left out
+	Name        string                    `json:"name"`              // required
+	Slug        string                    `json:"slug,omitempty"`    // empty: left out
+	Description Opt[string]               `json:"description,omitzero"`
+	Publish     Opt[bool]                 `json:"publish,omitzero"`
+	Starter     string                    `json:"starter,omitempty"` // empty: left out
 }
 
-// TemplateCreatePropsItem is a template create props item. It is shape TemplateCreatePropsItem, in TemplateCreate.
+// TemplateCreatePropsItem is shape TemplateCreatePropsItem, in TemplateCreate.
 type TemplateCreatePropsItem struct {
-	Key      string            `json:"key"`               // its key; required
-	Label    string            `json:"label,omitempty"`   // what it is called; empty: left out
-	Kind     TemplateValueKind `json:"kind,omitempty"`    // its kind; empty: left out
-	Required Opt[bool]         `json:"required,omitzero"` // whether it is required
-	Default  Opt[string]       `json:"default,omitzero"`  // the value when none is given
+	Key      string            `json:"key"`             // required
+	Label    string            `json:"label,omitempty"` // empty: left out
+	Kind     TemplateValueKind `json:"kind,omitempty"`  // empty: left out
+	Required Opt[bool]         `json:"required,omitzero"`
+	Default  Opt[string]       `json:"default,omitzero"` // when no value is given
 }
 
-// TemplateCreateSlotsItem is a template create slots item. It is shape TemplateCreateSlotsItem, in TemplateCreate.
+// TemplateCreateSlotsItem is shape TemplateCreateSlotsItem, in TemplateCreate.
 type TemplateCreateSlotsItem struct {
-	Key     string            `json:"key"`               // its key; required
-	Label   string            `json:"label,omitempty"`   // what it is called; empty: left out
-	Kind    TemplateValueKind `json:"kind,omitempty"`    // its kind; empty: left out
-	Default string            `json:"default,omitempty"` // the value when none is given; empty: left out
+	Key     string            `json:"key"`               // required
+	Label   string            `json:"label,omitempty"`   // empty: left out
+	Kind    TemplateValueKind `json:"kind,omitempty"`    // empty: left out
+	Default string            `json:"default,omitempty"` // when no value is given; empty: left out
 }
 
 // TemplateDesignInput is the body of templates.design, shape TemplateDesignInput.
 type TemplateDesignInput struct {
-	Name         string    `json:"name"`                  // its name; required
+	Name         string    `json:"name"`                  // required
 	Brief        string    `json:"brief"`                 // required
-	Description  string    `json:"description,omitempty"` // what it is for; empty: left out
+	Description  string    `json:"description,omitempty"` // empty: left out
 	Starter      string    `json:"starter,omitempty"`     // empty: left out
-	ImageFileIDs []string  `json:"imageFileIds,omitzero"` // ids of the image files; nil: left out
-	Publish      Opt[bool] `json:"publish,omitzero"`      // whether it is publish
+	ImageFileIDs []string  `json:"imageFileIds,omitzero"` // nil: left out
+	Publish      Opt[bool] `json:"publish,omitzero"`
 }
 
-// TemplateDesignResult is a template design result. It is shape TemplateDesignResult, in DesignedTemplate.
+// TemplateDesignResult is shape TemplateDesignResult, in DesignedTemplate.
 type TemplateDesignResult struct {
-	Subject       string                       `json:"subject"` // the subject
+	Subject       string                       `json:"subject"`
 	Notes         []string                     `json:"notes"`
 	ImageProblems []string                     `json:"imageProblems"`
 	Changes       *TemplateDesignResultChanges `json:"changes,omitempty"`      // nil: none
 	DraftVersion  *int                         `json:"draftVersion,omitempty"` // nil: none
 }
 
-// TemplateDesignResultChanges is template design result changes. It is shape TemplateDesignResultChanges, in TemplateDesignResult.
+// TemplateDesignResultChanges is shape TemplateDesignResultChanges, in TemplateDesignResult.
 type TemplateDesignResultChanges struct {
 	Edited  int `json:"edited"`
 	Added   int `json:"added"`
 	Removed int `json:"removed"`
 }
 
-// TemplateDetail is a template detail. It is shape TemplateDetailResource, in the answer of templates.duplicate, the answer of templates.get and 2 more.
+// TemplateDetail is shape TemplateDetailResource, in the answer of templates.duplicate, the answer of templates.get and 2 more.
 type TemplateDetail struct {
-	ID               string          `json:"id"`   // the API's id of it
-	Name             string          `json:"name"` // its name
+	ID               string          `json:"id"`
+	Name             string          `json:"name"`
 	Slug             string          `json:"slug"`
-	Description      string          `json:"description"`      // what it is for; empty: none
-	Status           TemplateStatus  `json:"status"`           // where it stands
+	Description      string          `json:"description"` // empty: none
+	Status           TemplateStatus  `json:"status"`
 	PublishedVersion *int            `json:"publishedVersion"` // nil: none
 	LatestVersion    int             `json:"latestVersion"`
-	Subject          string          `json:"subject,omitempty"` // the subject; empty: none
+	Subject          string          `json:"subject,omitempty"` // empty: none
 	Engine           TemplateEngine  `json:"engine,omitempty"`  // empty: none
-	Slots            []TemplateSlot  `json:"slots,omitempty"`   // content for the template's slots; nil: null or absent
-	Props            []TemplateProp  `json:"props,omitempty"`   // values for the template; nil: null or absent
-	CreatedAt        time.Time       `json:"createdAt"`         // when created; UTC
-	UpdatedAt        time.Time       `json:"updatedAt"`         // when updated; UTC
+	Slots            []TemplateSlot  `json:"slots,omitempty"`   // nil: null or absent
+	Props            []TemplateProp  `json:"props,omitempty"`   // nil: null or absent
+	CreatedAt        time.Time       `json:"createdAt"`
+	UpdatedAt        time.Time       `json:"updatedAt"`
 	Latest           TemplateVersion `json:"latest"`
 }
 
-// TemplateDocument is a template document. The contract leaves what is in it open. It is shape TemplateDocument, in TemplateContent, TemplateCreate and 4 more.
+// TemplateDocument is shape TemplateDocument, in TemplateContent, TemplateCreate and 4 more. The contract leaves what is in it open.
 type TemplateDocument map[string]Open
 
 // TemplateDuplicate is the body of templates.duplicate, shape TemplateDuplicate.
 type TemplateDuplicate struct {
-	Name string `json:"name,omitempty"` // its name; empty: left out
+	Name string `json:"name,omitempty"` // empty: left out
 }
 
-// TemplateEngine is a template engine. Unknown values are kept.
+// TemplateEngine is shape TemplateEngine, in DesignedTemplate, TemplateContent and 7 more. Unknown values are kept.
 type TemplateEngine string
 
 // The known values of TemplateEngine.
@@ -8203,7 +8198,7 @@ const (
 	TemplateEngineHTML   TemplateEngine = "html"
 )
 
-// TemplateFont is a template font. It is shape TemplateFont.
+// TemplateFont is shape TemplateFont.
 type TemplateFont struct {
 	FontFamily         string               `json:"fontFamily"`
 	FallbackFontFamily string               `json:"fallbackFontFamily"`
@@ -8212,7 +8207,7 @@ type TemplateFont struct {
 	FontStyle          TemplateFontStyle    `json:"fontStyle,omitempty"`  // empty: none
 }
 
-// TemplateFontFormat is a template font format. Unknown values are kept.
+// TemplateFontFormat is shape TemplateFontFormat, in TemplateFontWebFont and TemplateFontInfo. Unknown values are kept.
 type TemplateFontFormat string
 
 // The known values of TemplateFontFormat.
@@ -8232,10 +8227,10 @@ type TemplateFontInfo struct {
 	Stack    string             `json:"stack"`
 	Weight   string             `json:"weight"`
 	Format   TemplateFontFormat `json:"format"`
-	URL      string             `json:"url"` // the URL
+	URL      string             `json:"url"`
 }
 
-// TemplateFontStyle is a template font style. Unknown values are kept.
+// TemplateFontStyle is shape TemplateFontStyle, in TemplateFont. Unknown values are kept.
 type TemplateFontStyle string
 
 // The known values of TemplateFontStyle.
@@ -8245,20 +8240,20 @@ const (
 	TemplateFontStyleOblique TemplateFontStyle = "oblique"
 )
 
-// TemplateFontWebFont is a template font web font. It is shape TemplateFontWebFont, in TemplateFont.
+// TemplateFontWebFont is shape TemplateFontWebFont, in TemplateFont.
 type TemplateFontWebFont struct {
-	URL    string             `json:"url"` // the URL
+	URL    string             `json:"url"`
 	Format TemplateFontFormat `json:"format"`
 }
 
 // TemplateImage is the answer of templates.listImages, shape TemplateImageResource.
 type TemplateImage struct {
-	ID   string `json:"id"`   // the API's id of it
-	URL  string `json:"url"`  // the URL
+	ID   string `json:"id"`
+	URL  string `json:"url"`
 	Size int64  `json:"size"` // bytes
 }
 
-// TemplateImageType is a template image type. Unknown values are kept.
+// TemplateImageType is shape TemplateImageType. Unknown values are kept.
 type TemplateImageType string
 
 // The known values of TemplateImageType.
@@ -8273,19 +8268,19 @@ const (
 // TemplatePatch is the body of templates.update, shape TemplatePatch. What is left zero stays as it is.
 type TemplatePatch struct {
 	Engine          Opt[TemplateEngine]           `json:"engine,omitzero"`
-	Subject         Opt[string]                   `json:"subject,omitzero"` // the subject
+	Subject         Opt[string]                   `json:"subject,omitzero"`
 	Document        Opt[TemplateDocument]         `json:"document,omitzero"`
-	HTML            Opt[string]                   `json:"html,omitzero"`  // the HTML body
-	Slots           Opt[[]TemplatePatchSlotsItem] `json:"slots,omitzero"` // content for the template's slots
-	Props           Opt[[]TemplatePatchPropsItem] `json:"props,omitzero"` // values for the template
-	Name            Opt[string]                   `json:"name,omitzero"`  // its name
+	HTML            Opt[string]                   `json:"html,omitzero"`
+	Slots           Opt[[]TemplatePatchSlotsItem] `json:"slots,omitzero"`
+	Props           Opt[[]TemplatePatchPropsItem] `json:"props,omitzero"`
+	Name            Opt[string]                   `json:"name,omitzero"`
 	Slug            Opt[string]                   `json:"slug,omitzero"`
-	Description     Opt[string]                   `json:"description,omitzero"`     // what it is for
-	Status          Opt[TemplatePatchStatus]      `json:"status,omitzero"`          // where it stands
+	Description     Opt[string]                   `json:"description,omitzero"`
+	Status          Opt[TemplatePatchStatus]      `json:"status,omitzero"`
 	ExpectedVersion Opt[int]                      `json:"expectedVersion,omitzero"` // refuse when this is not the latest version
 }
 
-// TemplatePatchStatus is a status of a template patch. Unknown values are kept.
+// TemplatePatchStatus is what TemplatePatch.Status holds. Unknown values are kept.
 type TemplatePatchStatus string
 
 // The known values of TemplatePatchStatus.
@@ -8294,41 +8289,41 @@ const (
 	TemplatePatchStatusArchived TemplatePatchStatus = "archived"
 )
 
-// TemplatePatchPropsItem is a template patch props item. It is shape TemplatePatchPropsItem, in TemplatePatch.
+// TemplatePatchPropsItem is shape TemplatePatchPropsItem, in TemplatePatch.
 type TemplatePatchPropsItem struct {
-	Key      string            `json:"key"`               // its key; required
-	Label    string            `json:"label,omitempty"`   // what it is called; empty: left out
-	Kind     TemplateValueKind `json:"kind,omitempty"`    // its kind; empty: left out
-	Required Opt[bool]         `json:"required,omitzero"` // whether it is required
-	Default  Opt[string]       `json:"default,omitzero"`  // the value when none is given
+	Key      string            `json:"key"`             // required
+	Label    string            `json:"label,omitempty"` // empty: left out
+	Kind     TemplateValueKind `json:"kind,omitempty"`  // empty: left out
+	Required Opt[bool]         `json:"required,omitzero"`
+	Default  Opt[string]       `json:"default,omitzero"` // when no value is given
 }
 
-// TemplatePatchSlotsItem is a template patch slots item. It is shape TemplatePatchSlotsItem, in TemplatePatch.
+// TemplatePatchSlotsItem is shape TemplatePatchSlotsItem, in TemplatePatch.
 type TemplatePatchSlotsItem struct {
-	Key     string            `json:"key"`               // its key; required
-	Label   string            `json:"label,omitempty"`   // what it is called; empty: left out
-	Kind    TemplateValueKind `json:"kind,omitempty"`    // its kind; empty: left out
-	Default string            `json:"default,omitempty"` // the value when none is given; empty: left out
+	Key     string            `json:"key"`               // required
+	Label   string            `json:"label,omitempty"`   // empty: left out
+	Kind    TemplateValueKind `json:"kind,omitempty"`    // empty: left out
+	Default string            `json:"default,omitempty"` // when no value is given; empty: left out
 }
 
 // TemplatePreview is the answer of templates.preview, shape TemplatePreviewResource.
 type TemplatePreview struct {
-	TemplateID string                        `json:"templateId"` // id of the template
-	Version    int                           `json:"version"`    // the number of the version
-	Subject    string                        `json:"subject"`    // the subject
-	HTML       string                        `json:"html"`       // the HTML body
-	Text       string                        `json:"text"`       // the plain text
+	TemplateID string                        `json:"templateId"`
+	Version    int                           `json:"version"`
+	Subject    string                        `json:"subject"`
+	HTML       string                        `json:"html"`
+	Text       string                        `json:"text"`
 	Warnings   []TemplatePreviewWarningsItem `json:"warnings"`
 }
 
 // TemplatePreviewInput is the body of templates.preview, shape TemplatePreviewInput.
 type TemplatePreviewInput struct {
-	Version Opt[int]       `json:"version,omitzero"` // the number of the version
-	Props   map[string]any `json:"props,omitzero"`   // values for the template; nil: left out
-	Slots   map[string]any `json:"slots,omitzero"`   // content for the template's slots; nil: left out
+	Version Opt[int]       `json:"version,omitzero"`
+	Props   map[string]any `json:"props,omitzero"` // nil: left out
+	Slots   map[string]any `json:"slots,omitzero"` // nil: left out
 }
 
-// TemplatePreviewWarningCode is a template preview warning code. Unknown values are kept.
+// TemplatePreviewWarningCode is shape TemplatePreviewWarningCode, in TemplatePreviewWarningsItem and TemplateRenderWarningsItem. Unknown values are kept.
 type TemplatePreviewWarningCode string
 
 // The known values of TemplatePreviewWarningCode.
@@ -8336,75 +8331,75 @@ const (
 	TemplatePreviewWarningCodeUnfilledPlaceholder TemplatePreviewWarningCode = "unfilled_placeholder"
 )
 
-// TemplatePreviewWarningsItem is a template preview warnings item. It is shape TemplatePreviewResourceWarningsItem, in TemplatePreview.
+// TemplatePreviewWarningsItem is shape TemplatePreviewResourceWarningsItem, in TemplatePreview.
 type TemplatePreviewWarningsItem struct {
-	Code TemplatePreviewWarningCode `json:"code"` // the code
-	Key  string                     `json:"key"`  // its key
+	Code TemplatePreviewWarningCode `json:"code"`
+	Key  string                     `json:"key"`
 }
 
-// TemplateProp is a template prop. It is shape TemplateProp, in DesignedTemplate, Template and 5 more.
+// TemplateProp is shape TemplateProp, in DesignedTemplate, Template and 5 more.
 type TemplateProp struct {
-	Key      string            `json:"key"`             // its key
-	Label    string            `json:"label,omitempty"` // what it is called; empty: none
-	Kind     TemplateValueKind `json:"kind"`            // its kind
-	Required bool              `json:"required"`        // whether it is required
-	Default  string            `json:"default"`         // the value when none is given; empty: none
+	Key      string            `json:"key"`
+	Label    string            `json:"label,omitempty"` // empty: none
+	Kind     TemplateValueKind `json:"kind"`
+	Required bool              `json:"required"`
+	Default  string            `json:"default"` // when no value is given; empty: none
 }
 
 // TemplateRedesignInput is the body of templates.redesign, shape TemplateRedesignInput.
 type TemplateRedesignInput struct {
 	Instructions    string   `json:"instructions"`             // required
-	ImageFileIDs    []string `json:"imageFileIds,omitzero"`    // ids of the image files; nil: left out
+	ImageFileIDs    []string `json:"imageFileIds,omitzero"`    // nil: left out
 	ExpectedVersion Opt[int] `json:"expectedVersion,omitzero"` // refuse when this is not the latest version
 }
 
 // TemplateRender is the answer of templates.render, shape TemplateRenderResource.
 type TemplateRender struct {
-	Subject  string                       `json:"subject"` // the subject
-	HTML     string                       `json:"html"`    // the HTML body
-	Text     string                       `json:"text"`    // the plain text
+	Subject  string                       `json:"subject"`
+	HTML     string                       `json:"html"`
+	Text     string                       `json:"text"`
 	Warnings []TemplateRenderWarningsItem `json:"warnings"`
 }
 
 // TemplateRenderInput is the body of templates.render, shape TemplateRenderInput.
 type TemplateRenderInput struct {
 	Engine   TemplateEngine                 `json:"engine,omitempty"`  // empty: left out
-	Subject  string                         `json:"subject,omitempty"` // the subject; empty: left out
+	Subject  string                         `json:"subject,omitempty"` // empty: left out
 	Document TemplateDocument               `json:"document,omitzero"` // nil: left out
-	HTML     string                         `json:"html,omitempty"`    // the HTML body; empty: left out
-	Slots    []TemplateRenderInputSlotsItem `json:"slots,omitzero"`    // content for the template's slots; nil: left out
-	Props    []TemplateRenderInputPropsItem `json:"props,omitzero"`    // values for the template; nil: left out
-	Mark     Opt[bool]                      `json:"mark,omitzero"`     // whether it is mark
-	Values   *TemplateRenderInputValues     `json:"values,omitempty"`  // nil: left out
+	HTML     string                         `json:"html,omitempty"`    // empty: left out
+	Slots    []TemplateRenderInputSlotsItem `json:"slots,omitzero"`    // nil: left out
+	Props    []TemplateRenderInputPropsItem `json:"props,omitzero"`    // nil: left out
+	Mark     Opt[bool]                      `json:"mark,omitzero"`
+	Values   *TemplateRenderInputValues     `json:"values,omitempty"` // nil: left out
 }
 
-// TemplateRenderInputPropsItem is a template render input props item. It is shape TemplateRenderInputPropsItem, in TemplateRenderInput.
+// TemplateRenderInputPropsItem is shape TemplateRenderInputPropsItem, in TemplateRenderInput.
 type TemplateRenderInputPropsItem struct {
-	Key      string            `json:"key"`               // its key; required
-	Label    string            `json:"label,omitempty"`   // what it is called; empty: left out
-	Kind     TemplateValueKind `json:"kind,omitempty"`    // its kind; empty: left out
-	Required Opt[bool]         `json:"required,omitzero"` // whether it is required
-	Default  Opt[string]       `json:"default,omitzero"`  // the value when none is given
+	Key      string            `json:"key"`             // required
+	Label    string            `json:"label,omitempty"` // empty: left out
+	Kind     TemplateValueKind `json:"kind,omitempty"`  // empty: left out
+	Required Opt[bool]         `json:"required,omitzero"`
+	Default  Opt[string]       `json:"default,omitzero"` // when no value is given
 }
 
-// TemplateRenderInputSlotsItem is a template render input slots item. It is shape TemplateRenderInputSlotsItem, in TemplateRenderInput.
+// TemplateRenderInputSlotsItem is shape TemplateRenderInputSlotsItem, in TemplateRenderInput.
 type TemplateRenderInputSlotsItem struct {
-	Key     string            `json:"key"`               // its key; required
-	Label   string            `json:"label,omitempty"`   // what it is called; empty: left out
-	Kind    TemplateValueKind `json:"kind,omitempty"`    // its kind; empty: left out
-	Default string            `json:"default,omitempty"` // the value when none is given; empty: left out
+	Key     string            `json:"key"`               // required
+	Label   string            `json:"label,omitempty"`   // empty: left out
+	Kind    TemplateValueKind `json:"kind,omitempty"`    // empty: left out
+	Default string            `json:"default,omitempty"` // when no value is given; empty: left out
 }
 
-// TemplateRenderInputValues is template render input values. It is shape TemplateRenderInputValues, in TemplateRenderInput.
+// TemplateRenderInputValues is shape TemplateRenderInputValues, in TemplateRenderInput.
 type TemplateRenderInputValues struct {
-	Props map[string]any `json:"props,omitzero"` // values for the template; nil: left out
-	Slots map[string]any `json:"slots,omitzero"` // content for the template's slots; nil: left out
+	Props map[string]any `json:"props,omitzero"` // nil: left out
+	Slots map[string]any `json:"slots,omitzero"` // nil: left out
 }
 
-// TemplateRenderWarningsItem is a template render warnings item. It is shape TemplateRenderResourceWarningsItem, in TemplateRender.
+// TemplateRenderWarningsItem is shape TemplateRenderResourceWarningsItem, in TemplateRender.
 type TemplateRenderWarningsItem struct {
-	Code TemplatePreviewWarningCode `json:"code"` // the code
-	Key  string                     `json:"key"`  // its key
+	Code TemplatePreviewWarningCode `json:"code"`
+	Key  string                     `json:"key"`
 }
 
 // TemplateRestoreInput is the body of templates.restoreVersion, shape TemplateRestoreInput.
@@ -8414,40 +8409,40 @@ type TemplateRestoreInput struct {
 
 // TemplateRestored is the answer of templates.restoreVersion, shape TemplateRestoredResource.
 type TemplateRestored struct {
-	ID               string          `json:"id"`   // the API's id of it
-	Name             string          `json:"name"` // its name
+	ID               string          `json:"id"`
+	Name             string          `json:"name"`
 	Slug             string          `json:"slug"`
-	Description      string          `json:"description"`      // what it is for; empty: none
-	Status           TemplateStatus  `json:"status"`           // where it stands
+	Description      string          `json:"description"` // empty: none
+	Status           TemplateStatus  `json:"status"`
 	PublishedVersion *int            `json:"publishedVersion"` // nil: none
 	LatestVersion    int             `json:"latestVersion"`
-	Subject          string          `json:"subject,omitempty"` // the subject; empty: none
+	Subject          string          `json:"subject,omitempty"` // empty: none
 	Engine           TemplateEngine  `json:"engine,omitempty"`  // empty: none
-	Slots            []TemplateSlot  `json:"slots,omitempty"`   // content for the template's slots; nil: null or absent
-	Props            []TemplateProp  `json:"props,omitempty"`   // values for the template; nil: null or absent
-	CreatedAt        time.Time       `json:"createdAt"`         // when created; UTC
-	UpdatedAt        time.Time       `json:"updatedAt"`         // when updated; UTC
+	Slots            []TemplateSlot  `json:"slots,omitempty"`   // nil: null or absent
+	Props            []TemplateProp  `json:"props,omitempty"`   // nil: null or absent
+	CreatedAt        time.Time       `json:"createdAt"`
+	UpdatedAt        time.Time       `json:"updatedAt"`
 	Latest           TemplateVersion `json:"latest"`
 	RestoredFrom     int             `json:"restoredFrom"`
 }
 
 // TemplateSendInput is the body of templates.send, shape TemplateSend.
 type TemplateSendInput struct {
-	From                  Address           `json:"from"`                           // the sender; required
-	To                    []Address         `json:"to"`                             // the recipients; required
-	Cc                    []Address         `json:"cc,omitzero"`                    // copies; nil: left out
-	Bcc                   []Address         `json:"bcc,omitzero"`                   // blind copies; nil: left out
-	ReplyTo               *Address          `json:"replyTo,omitempty"`              // where answers go; nil: left out
-	Version               Opt[int]          `json:"version,omitzero"`               // the number of the version
-	Props                 map[string]any    `json:"props,omitzero"`                 // values for the template; nil: left out
-	Slots                 map[string]any    `json:"slots,omitzero"`                 // content for the template's slots; nil: left out
-	Subject               string            `json:"subject,omitempty"`              // the subject; empty: left out
-	ScheduledAt           Instant           `json:"scheduledAt,omitzero"`           // when scheduled; zero: left out
-	CancellableForSeconds Opt[Seconds]      `json:"cancellableForSeconds,omitzero"` // how long it can be taken back
-	Tracking              *SendTracking     `json:"tracking,omitempty"`             // nil: left out
-	Tags                  map[string]string `json:"tags,omitzero"`                  // the sender's own marks; nil: left out
-	Translate             *SendTranslate    `json:"translate,omitempty"`            // nil: left out
-	Stream                SendStream        `json:"stream,omitempty"`               // empty: left out
+	From                  Address           `json:"from"`              // required
+	To                    []Address         `json:"to"`                // required
+	Cc                    []Address         `json:"cc,omitzero"`       // nil: left out
+	Bcc                   []Address         `json:"bcc,omitzero"`      // nil: left out
+	ReplyTo               *Address          `json:"replyTo,omitempty"` // nil: left out
+	Version               Opt[int]          `json:"version,omitzero"`
+	Props                 map[string]any    `json:"props,omitzero"`       // nil: left out
+	Slots                 map[string]any    `json:"slots,omitzero"`       // nil: left out
+	Subject               string            `json:"subject,omitempty"`    // empty: left out
+	ScheduledAt           Instant           `json:"scheduledAt,omitzero"` // zero: left out
+	CancellableForSeconds Opt[Seconds]      `json:"cancellableForSeconds,omitzero"`
+	Tracking              *SendTracking     `json:"tracking,omitempty"`  // nil: left out
+	Tags                  map[string]string `json:"tags,omitzero"`       // nil: left out
+	Translate             *SendTranslate    `json:"translate,omitempty"` // nil: left out
+	Stream                SendStream        `json:"stream,omitempty"`    // empty: left out
 }
 
 // MarshalJSON writes the JSON form. A required list is never null.
@@ -8457,30 +8452,30 @@ func (v TemplateSendInput) MarshalJSON() ([]byte, error) {
 	return marshalPlain(plain(v))
 }
 
-// TemplateSentEmail is a template sent email. It is shape TemplateSendResource, in TemplateSends.
+// TemplateSentEmail is shape TemplateSendResource, in TemplateSends.
 type TemplateSentEmail struct {
-	ID         string    `json:"id"`      // the API's id of it
-	Version    int       `json:"version"` // the number of the version
+	ID         string    `json:"id"`
+	Version    int       `json:"version"`
 	Source     string    `json:"source"`
-	Subject    string    `json:"subject"`   // the subject
-	CreatedAt  time.Time `json:"createdAt"` // when created; UTC
+	Subject    string    `json:"subject"`
+	CreatedAt  time.Time `json:"createdAt"`
 	Recipients []string  `json:"recipients"`
-	Matched    bool      `json:"matched"`    // whether it is matched
-	Opens      bool      `json:"opens"`      // whether it is opens
-	Clicks     bool      `json:"clicks"`     // whether it is clicks
-	OpenCount  int       `json:"openCount"`  // number of opens
-	ClickCount int       `json:"clickCount"` // number of clicks
+	Matched    bool      `json:"matched"`
+	Opens      bool      `json:"opens"`
+	Clicks     bool      `json:"clicks"`
+	OpenCount  int       `json:"openCount"`
+	ClickCount int       `json:"clickCount"`
 }
 
-// TemplateSlot is a template slot. It is shape TemplateSlot, in DesignedTemplate, Template and 5 more.
+// TemplateSlot is shape TemplateSlot, in DesignedTemplate, Template and 5 more.
 type TemplateSlot struct {
-	Key     string            `json:"key"`             // its key
-	Label   string            `json:"label,omitempty"` // what it is called; empty: none
-	Kind    TemplateValueKind `json:"kind"`            // its kind
-	Default string            `json:"default"`         // the value when none is given
+	Key     string            `json:"key"`
+	Label   string            `json:"label,omitempty"` // empty: none
+	Kind    TemplateValueKind `json:"kind"`
+	Default string            `json:"default"` // when no value is given
 }
 
-// TemplateSort is a template sort. Unknown values are kept.
+// TemplateSort is shape TemplateSort. Unknown values are kept.
 type TemplateSort string
 
 // The known values of TemplateSort.
@@ -8496,28 +8491,28 @@ const (
 // TemplateStarter is the answer of templates.listStarters, shape TemplateStarterResource.
 type TemplateStarter struct {
 	Slug        string           `json:"slug"`
-	Name        string           `json:"name"`        // its name
-	Description string           `json:"description"` // what it is for
+	Name        string           `json:"name"`
+	Description string           `json:"description"`
 	Category    TemplateCategory `json:"category"`
-	Subject     string           `json:"subject"` // the subject
-	Slots       []TemplateSlot   `json:"slots"`   // content for the template's slots
-	Props       []TemplateProp   `json:"props"`   // values for the template
+	Subject     string           `json:"subject"`
+	Slots       []TemplateSlot   `json:"slots"`
+	Props       []TemplateProp   `json:"props"`
 }
 
 // TemplateStarterDetail is the answer of templates.getStarter, shape TemplateStarterDetailResource.
 type TemplateStarterDetail struct {
 	Slug        string           `json:"slug"`
-	Name        string           `json:"name"`        // its name
-	Description string           `json:"description"` // what it is for
+	Name        string           `json:"name"`
+	Description string           `json:"description"`
 	Category    TemplateCategory `json:"category"`
-	Subject     string           `json:"subject"` // the subject
-	Slots       []TemplateSlot   `json:"slots"`   // content for the template's slots
-	Props       []TemplateProp   `json:"props"`   // values for the template
+	Subject     string           `json:"subject"`
+	Slots       []TemplateSlot   `json:"slots"`
+	Props       []TemplateProp   `json:"props"`
 	Document    TemplateDocument `json:"document"`
 	Preview     string           `json:"preview"`
 }
 
-// TemplateStatus is a template status. Unknown values are kept.
+// TemplateStatus is shape TemplateStatus, in DesignedTemplate, Template and 2 more. Unknown values are kept.
 type TemplateStatus string
 
 // The known values of TemplateStatus.
@@ -8527,7 +8522,7 @@ const (
 	TemplateStatusArchived TemplateStatus = "archived"
 )
 
-// TemplateValueKind is a template value kind. Unknown values are kept.
+// TemplateValueKind is shape TemplateValueKind, in TemplateProp, TemplateSlot and 8 more. Unknown values are kept.
 type TemplateValueKind string
 
 // The known values of TemplateValueKind.
@@ -8537,24 +8532,24 @@ const (
 	TemplateValueKindText  TemplateValueKind = "text"
 )
 
-// TemplateVersion is a template version. It is shape TemplateVersionResource, in the answer of templates.getVersion, the answer of templates.listVersions and 1 more.
+// TemplateVersion is shape TemplateVersionResource, in the answer of templates.getVersion, the answer of templates.listVersions and 1 more.
 type TemplateVersion struct {
-	ID          string               `json:"id"`         // the API's id of it
-	TemplateID  string               `json:"templateId"` // id of the template
-	Version     int                  `json:"version"`    // the number of the version
-	State       TemplateVersionState `json:"state"`      // where it stands
+	ID          string               `json:"id"`
+	TemplateID  string               `json:"templateId"`
+	Version     int                  `json:"version"`
+	State       TemplateVersionState `json:"state"`
 	Engine      TemplateEngine       `json:"engine"`
-	Subject     string               `json:"subject"`            // the subject
-	Slots       []TemplateSlot       `json:"slots"`              // content for the template's slots
-	Props       []TemplateProp       `json:"props"`              // values for the template
+	Subject     string               `json:"subject"`
+	Slots       []TemplateSlot       `json:"slots"`
+	Props       []TemplateProp       `json:"props"`
 	Document    TemplateDocument     `json:"document,omitempty"` // nil: null or absent
-	HTML        string               `json:"html,omitempty"`     // the HTML body; empty: none
-	PublishedAt *time.Time           `json:"publishedAt"`        // when published; UTC; nil: none
-	CreatedAt   time.Time            `json:"createdAt"`          // when created; UTC
+	HTML        string               `json:"html,omitempty"`     // empty: none
+	PublishedAt *time.Time           `json:"publishedAt"`        // nil: none
+	CreatedAt   time.Time            `json:"createdAt"`
 	Template    *Template            `json:"template,omitempty"` // nil: none
 }
 
-// TemplateVersionState is a template version state. Unknown values are kept.
+// TemplateVersionState is shape TemplateVersionState, in TemplateVersion. Unknown values are kept.
 type TemplateVersionState string
 
 // The known values of TemplateVersionState.
@@ -8565,24 +8560,24 @@ const (
 
 // ThreadAISummary is the answer of threads.summary, shape ThreadAiSummaryResource.
 type ThreadAISummary struct {
-	ThreadID string             `json:"threadId"` // id of the thread
-	State    ThreadSummaryState `json:"state"`    // where it stands
-	Summary  string             `json:"summary"`  // empty: none
+	ThreadID string             `json:"threadId"`
+	State    ThreadSummaryState `json:"state"`
+	Summary  string             `json:"summary"` // empty: none
 }
 
-// ThreadNote is a thread note. It is shape ThreadNoteResource, in the answer of threads.createNote, the answer of threads.listNotes and 2 more.
+// ThreadNote is shape ThreadNoteResource, in the answer of threads.createNote, the answer of threads.listNotes and 2 more.
 type ThreadNote struct {
-	ID        string          `json:"id"`       // the API's id of it
-	ThreadID  string          `json:"threadId"` // id of the thread
-	Content   string          `json:"content"`  // the content
-	Color     ThreadNoteColor `json:"color"`    // its colour
-	Pinned    bool            `json:"pinned"`   // whether it is pinned
+	ID        string          `json:"id"`
+	ThreadID  string          `json:"threadId"`
+	Content   string          `json:"content"`
+	Color     ThreadNoteColor `json:"color"`
+	Pinned    bool            `json:"pinned"`
 	Order     int             `json:"order"`
-	CreatedAt time.Time       `json:"createdAt"` // when created; UTC
-	UpdatedAt time.Time       `json:"updatedAt"` // when updated; UTC
+	CreatedAt time.Time       `json:"createdAt"`
+	UpdatedAt time.Time       `json:"updatedAt"`
 }
 
-// ThreadNoteColor is a thread note color. Unknown values are kept.
+// ThreadNoteColor is shape ThreadNoteColor, in ThreadNoteCreate, ThreadNote and 1 more. Unknown values are kept.
 type ThreadNoteColor string
 
 // The known values of ThreadNoteColor.
@@ -8599,19 +8594,19 @@ const (
 
 // ThreadNoteCreate is the body of threads.createNote, shape ThreadNoteCreate.
 type ThreadNoteCreate struct {
-	Content string          `json:"content"`         // the content; required
-	Color   ThreadNoteColor `json:"color,omitempty"` // its colour; empty: left out
-	Pinned  Opt[bool]       `json:"pinned,omitzero"` // whether it is pinned
+	Content string          `json:"content"`         // required
+	Color   ThreadNoteColor `json:"color,omitempty"` // empty: left out
+	Pinned  Opt[bool]       `json:"pinned,omitzero"`
 }
 
 // ThreadNoteUpdate is the body of threads.updateNote, shape ThreadNoteUpdate. What is left zero stays as it is.
 type ThreadNoteUpdate struct {
-	Content Opt[string]          `json:"content,omitzero"` // the content
-	Color   Opt[ThreadNoteColor] `json:"color,omitzero"`   // its colour
-	Pinned  Opt[bool]            `json:"pinned,omitzero"`  // whether it is pinned
+	Content Opt[string]          `json:"content,omitzero"`
+	Color   Opt[ThreadNoteColor] `json:"color,omitzero"`
+	Pinned  Opt[bool]            `json:"pinned,omitzero"`
 }
 
-// ThreadSort is a thread sort. Unknown values are kept.
+// ThreadSort is shape ThreadSort. Unknown values are kept.
 type ThreadSort string
 
 // The known values of ThreadSort.
@@ -8622,7 +8617,7 @@ const (
 	ThreadSortSubject ThreadSort = "subject"
 )
 
-// ThreadSummaryState is a thread summary state. Unknown values are kept.
+// ThreadSummaryState is shape ThreadSummaryState, in ThreadAISummary. Unknown values are kept.
 type ThreadSummaryState string
 
 // The known values of ThreadSummaryState.
@@ -8632,53 +8627,53 @@ const (
 	ThreadSummaryStateReady   ThreadSummaryState = "ready"
 )
 
-// TrackedEmail is a tracked email. It is shape TrackingResource, in the answer of emails.getTracking, the answer of tracking.get and 1 more.
+// TrackedEmail is shape TrackingResource, in the answer of emails.getTracking, the answer of tracking.get and 1 more.
 type TrackedEmail struct {
-	ID            string              `json:"id"`        // the API's id of it
-	SendID        string              `json:"sendId"`    // id of the send; empty: none
-	ThreadID      string              `json:"threadId"`  // id of the thread; empty: none
-	MessageID     string              `json:"messageId"` // id of the message; empty: none
-	Subject       string              `json:"subject"`   // the subject; empty: none
-	From          string              `json:"from"`      // the sender
+	ID            string              `json:"id"`
+	SendID        string              `json:"sendId"`    // empty: none
+	ThreadID      string              `json:"threadId"`  // empty: none
+	MessageID     string              `json:"messageId"` // empty: none
+	Subject       string              `json:"subject"`   // empty: none
+	From          string              `json:"from"`
 	Source        EmailSource         `json:"source"`
-	SentAt        *time.Time          `json:"sentAt"`       // when sent; UTC; nil: none
-	Opens         bool                `json:"opens"`        // whether it is opens
-	Clicks        bool                `json:"clicks"`       // whether it is clicks
-	Opened        bool                `json:"opened"`       // whether it is opened
-	Clicked       bool                `json:"clicked"`      // whether it is clicked
-	Attributable  bool                `json:"attributable"` // whether it is attributable
-	OpenCount     int                 `json:"openCount"`    // number of opens
-	ClickCount    int                 `json:"clickCount"`   // number of clicks
+	SentAt        *time.Time          `json:"sentAt"` // nil: none
+	Opens         bool                `json:"opens"`
+	Clicks        bool                `json:"clicks"`
+	Opened        bool                `json:"opened"`
+	Clicked       bool                `json:"clicked"`
+	Attributable  bool                `json:"attributable"`
+	OpenCount     int                 `json:"openCount"`
+	ClickCount    int                 `json:"clickCount"`
 	OpenCountRaw  int                 `json:"openCountRaw"`
 	ClickCountRaw int                 `json:"clickCountRaw"`
-	FirstOpenAt   *time.Time          `json:"firstOpenAt"`  // when first open; UTC; nil: none
-	LastOpenAt    *time.Time          `json:"lastOpenAt"`   // when last open; UTC; nil: none
-	FirstClickAt  *time.Time          `json:"firstClickAt"` // when first click; UTC; nil: none
-	LastClickAt   *time.Time          `json:"lastClickAt"`  // when last click; UTC; nil: none
+	FirstOpenAt   *time.Time          `json:"firstOpenAt"`  // nil: none
+	LastOpenAt    *time.Time          `json:"lastOpenAt"`   // nil: none
+	FirstClickAt  *time.Time          `json:"firstClickAt"` // nil: none
+	LastClickAt   *time.Time          `json:"lastClickAt"`  // nil: none
 	Recipients    []TrackingRecipient `json:"recipients"`
 	Links         []TrackingLink      `json:"links"`
 }
 
 // TrackingClick is the answer of tracking.listClicks, shape TrackingClickResource.
 type TrackingClick struct {
-	Kind             HitKind   `json:"kind"`             // its kind
-	ID               string    `json:"id"`               // the API's id of it
-	Recipient        string    `json:"recipient"`        // empty: none
-	TrackedMessageID string    `json:"trackedMessageId"` // id of the tracked message
-	Counted          bool      `json:"counted"`          // whether it is counted
-	UserAgent        string    `json:"userAgent"`        // the program that asked; empty: none
-	Client           string    `json:"client"`           // empty: none
-	Device           string    `json:"device"`           // empty: none
-	OS               string    `json:"os"`               // empty: none
-	Country          string    `json:"country"`          // empty: none
-	Region           string    `json:"region"`           // empty: none
-	City             string    `json:"city"`             // empty: none
-	CreatedAt        time.Time `json:"createdAt"`        // when created; UTC
-	LinkID           string    `json:"linkId"`           // id of the link
-	URL              string    `json:"url"`              // the URL
+	Kind             HitKind   `json:"kind"`
+	ID               string    `json:"id"`
+	Recipient        string    `json:"recipient"` // empty: none
+	TrackedMessageID string    `json:"trackedMessageId"`
+	Counted          bool      `json:"counted"`
+	UserAgent        string    `json:"userAgent"` // empty: none
+	Client           string    `json:"client"`    // empty: none
+	Device           string    `json:"device"`    // empty: none
+	OS               string    `json:"os"`        // empty: none
+	Country          string    `json:"country"`   // empty: none
+	Region           string    `json:"region"`    // empty: none
+	City             string    `json:"city"`      // empty: none
+	CreatedAt        time.Time `json:"createdAt"`
+	LinkID           string    `json:"linkId"`
+	URL              string    `json:"url"`
 }
 
-// TrackingGrain is a tracking grain. Unknown values are kept.
+// TrackingGrain is shape TrackingGrain, in APIKeyStats, AudienceGrowth and 8 more. Unknown values are kept.
 type TrackingGrain string
 
 // The known values of TrackingGrain.
@@ -8688,43 +8683,43 @@ const (
 	TrackingGrainDay    TrackingGrain = "day"
 )
 
-// TrackingLink is a tracking link. It is shape TrackingLinkResource, in TrackingSummary and TrackedEmail.
+// TrackingLink is shape TrackingLinkResource, in TrackingSummary and TrackedEmail.
 type TrackingLink struct {
-	ID            string `json:"id"`         // the API's id of it
-	URL           string `json:"url"`        // the URL
-	Label         string `json:"label"`      // what it is called; empty: none
-	ClickCount    int    `json:"clickCount"` // number of clicks
+	ID            string `json:"id"`
+	URL           string `json:"url"`
+	Label         string `json:"label"` // empty: none
+	ClickCount    int    `json:"clickCount"`
 	ClickCountRaw int    `json:"clickCountRaw"`
 }
 
 // TrackingOpen is the answer of tracking.listOpens, shape TrackingOpenResource.
 type TrackingOpen struct {
-	ID               string    `json:"id"`               // the API's id of it
-	TrackedMessageID string    `json:"trackedMessageId"` // id of the tracked message
-	Recipient        string    `json:"recipient"`        // empty: none
-	Kind             HitKind   `json:"kind"`             // its kind
-	Counted          bool      `json:"counted"`          // whether it is counted
-	UserAgent        string    `json:"userAgent"`        // the program that asked; empty: none
-	Client           string    `json:"client"`           // empty: none
-	Device           string    `json:"device"`           // empty: none
-	OS               string    `json:"os"`               // empty: none
-	Country          string    `json:"country"`          // empty: none
-	Region           string    `json:"region"`           // empty: none
-	City             string    `json:"city"`             // empty: none
-	CreatedAt        time.Time `json:"createdAt"`        // when created; UTC
+	ID               string    `json:"id"`
+	TrackedMessageID string    `json:"trackedMessageId"`
+	Recipient        string    `json:"recipient"` // empty: none
+	Kind             HitKind   `json:"kind"`
+	Counted          bool      `json:"counted"`
+	UserAgent        string    `json:"userAgent"` // empty: none
+	Client           string    `json:"client"`    // empty: none
+	Device           string    `json:"device"`    // empty: none
+	OS               string    `json:"os"`        // empty: none
+	Country          string    `json:"country"`   // empty: none
+	Region           string    `json:"region"`    // empty: none
+	City             string    `json:"city"`      // empty: none
+	CreatedAt        time.Time `json:"createdAt"`
 }
 
-// TrackingRecipient is a tracking recipient. It is shape TrackingRecipientResource, in TrackingSummary and TrackedEmail.
+// TrackingRecipient is shape TrackingRecipientResource, in TrackingSummary and TrackedEmail.
 type TrackingRecipient struct {
-	Email        string        `json:"email"`        // the email address; empty: none
-	Kind         RecipientKind `json:"kind"`         // its kind; empty: none
-	Attributed   bool          `json:"attributed"`   // whether it is attributed
-	OpenCount    int           `json:"openCount"`    // number of opens
-	ClickCount   int           `json:"clickCount"`   // number of clicks
-	FirstOpenAt  *time.Time    `json:"firstOpenAt"`  // when first open; UTC; nil: none
-	LastOpenAt   *time.Time    `json:"lastOpenAt"`   // when last open; UTC; nil: none
-	FirstClickAt *time.Time    `json:"firstClickAt"` // when first click; UTC; nil: none
-	LastClickAt  *time.Time    `json:"lastClickAt"`  // when last click; UTC; nil: none
+	Email        string        `json:"email"` // empty: none
+	Kind         RecipientKind `json:"kind"`  // empty: none
+	Attributed   bool          `json:"attributed"`
+	OpenCount    int           `json:"openCount"`
+	ClickCount   int           `json:"clickCount"`
+	FirstOpenAt  *time.Time    `json:"firstOpenAt"`  // nil: none
+	LastOpenAt   *time.Time    `json:"lastOpenAt"`   // nil: none
+	FirstClickAt *time.Time    `json:"firstClickAt"` // nil: none
+	LastClickAt  *time.Time    `json:"lastClickAt"`  // nil: none
 }
 
 // TrackingStats is the answer of tracking.getStats, shape TrackingStatsResource.
@@ -8739,63 +8734,63 @@ type TrackingStats struct {
 	TotalOpens              int                          `json:"totalOpens"`
 	TotalClicks             int                          `json:"totalClicks"`
 	MachineOpens            int                          `json:"machineOpens"`
-	MedianTimeToOpenSeconds *Seconds                     `json:"medianTimeToOpenSeconds"` // after what time half were opened; nil: none
+	MedianTimeToOpenSeconds *Seconds                     `json:"medianTimeToOpenSeconds"` // nil: none
 	ByDay                   []TrackingStatsByDayItem     `json:"byDay"`
 	TopLinks                []TrackingStatsTopLinksItem  `json:"topLinks"`
 	Clients                 []TrackingStatsClientsItem   `json:"clients"`
 	Countries               []TrackingStatsCountriesItem `json:"countries"`
 }
 
-// TrackingStatsByDayItem is a tracking stats by day item. It is shape TrackingStatsResourceByDayItem, in TrackingStats.
+// TrackingStatsByDayItem is shape TrackingStatsResourceByDayItem, in TrackingStats.
 type TrackingStatsByDayItem struct {
-	Day     string `json:"day"` // the day, as 2006-01-02
+	Day     string `json:"day"` // 2006-01-02
 	Sent    int    `json:"sent"`
 	Opened  int    `json:"opened"`
 	Clicked int    `json:"clicked"`
 }
 
-// TrackingStatsClientsItem is a tracking stats clients item. It is shape TrackingStatsResourceClientsItem, in TrackingStats.
+// TrackingStatsClientsItem is shape TrackingStatsResourceClientsItem, in TrackingStats.
 type TrackingStatsClientsItem struct {
 	Client string `json:"client"`
-	Count  int    `json:"count"` // how many
+	Count  int    `json:"count"`
 }
 
-// TrackingStatsCountriesItem is a tracking stats countries item. It is shape TrackingStatsResourceCountriesItem, in TrackingStats.
+// TrackingStatsCountriesItem is shape TrackingStatsResourceCountriesItem, in TrackingStats.
 type TrackingStatsCountriesItem struct {
 	Country string `json:"country"`
-	Count   int    `json:"count"` // how many
+	Count   int    `json:"count"`
 }
 
-// TrackingStatsTopLinksItem is a tracking stats top links item. It is shape TrackingStatsResourceTopLinksItem, in TrackingStats.
+// TrackingStatsTopLinksItem is shape TrackingStatsResourceTopLinksItem, in TrackingStats.
 type TrackingStatsTopLinksItem struct {
-	URL        string `json:"url"`        // the URL
-	Label      string `json:"label"`      // what it is called; empty: none
-	ClickCount int    `json:"clickCount"` // number of clicks
+	URL        string `json:"url"`
+	Label      string `json:"label"` // empty: none
+	ClickCount int    `json:"clickCount"`
 }
 
-// TrackingSummary is a tracking summary. It is shape TrackingSummary, in SentEmail, Email and 1 more.
+// TrackingSummary is shape TrackingSummary, in SentEmail, Email and 1 more.
 type TrackingSummary struct {
-	ID            string              `json:"id"`        // the API's id of it
-	SendID        string              `json:"sendId"`    // id of the send; empty: none
-	ThreadID      string              `json:"threadId"`  // id of the thread; empty: none
-	MessageID     string              `json:"messageId"` // id of the message; empty: none
-	Subject       string              `json:"subject"`   // the subject; empty: none
-	From          string              `json:"from"`      // the sender
+	ID            string              `json:"id"`
+	SendID        string              `json:"sendId"`    // empty: none
+	ThreadID      string              `json:"threadId"`  // empty: none
+	MessageID     string              `json:"messageId"` // empty: none
+	Subject       string              `json:"subject"`   // empty: none
+	From          string              `json:"from"`
 	Source        EmailSource         `json:"source"`
-	SentAt        *time.Time          `json:"sentAt"`       // when sent; UTC; nil: none
-	Opens         bool                `json:"opens"`        // whether it is opens
-	Clicks        bool                `json:"clicks"`       // whether it is clicks
-	Opened        bool                `json:"opened"`       // whether it is opened
-	Clicked       bool                `json:"clicked"`      // whether it is clicked
-	Attributable  bool                `json:"attributable"` // whether it is attributable
-	OpenCount     int                 `json:"openCount"`    // number of opens
-	ClickCount    int                 `json:"clickCount"`   // number of clicks
+	SentAt        *time.Time          `json:"sentAt"` // nil: none
+	Opens         bool                `json:"opens"`
+	Clicks        bool                `json:"clicks"`
+	Opened        bool                `json:"opened"`
+	Clicked       bool                `json:"clicked"`
+	Attributable  bool                `json:"attributable"`
+	OpenCount     int                 `json:"openCount"`
+	ClickCount    int                 `json:"clickCount"`
 	OpenCountRaw  int                 `json:"openCountRaw"`
 	ClickCountRaw int                 `json:"clickCountRaw"`
-	FirstOpenAt   *time.Time          `json:"firstOpenAt"`  // when first open; UTC; nil: none
-	LastOpenAt    *time.Time          `json:"lastOpenAt"`   // when last open; UTC; nil: none
-	FirstClickAt  *time.Time          `json:"firstClickAt"` // when first click; UTC; nil: none
-	LastClickAt   *time.Time          `json:"lastClickAt"`  // when last click; UTC; nil: none
+	FirstOpenAt   *time.Time          `json:"firstOpenAt"`  // nil: none
+	LastOpenAt    *time.Time          `json:"lastOpenAt"`   // nil: none
+	FirstClickAt  *time.Time          `json:"firstClickAt"` // nil: none
+	LastClickAt   *time.Time          `json:"lastClickAt"`  // nil: none
 	Recipients    []TrackingRecipient `json:"recipients"`
 	Links         []TrackingLink      `json:"links"`
 }
@@ -8804,13 +8799,13 @@ type TrackingSummary struct {
 type Translation struct {
 	Language               Language  `json:"language"`
 	DetectedSourceLanguage *Language `json:"detectedSourceLanguage"` // nil: none
-	Subject                string    `json:"subject"`                // the subject; empty: none
-	HTML                   string    `json:"html"`                   // the HTML body; empty: none
-	Text                   string    `json:"text"`                   // the plain text; empty: none
+	Subject                string    `json:"subject"`                // empty: none
+	HTML                   string    `json:"html"`                   // empty: none
+	Text                   string    `json:"text"`                   // empty: none
 	IncludeOriginal        bool      `json:"includeOriginal"`
 }
 
-// UnsubscribeMethod is a unsubscribe method. Unknown values are kept.
+// UnsubscribeMethod is shape UnsubscribeMethod, in Subscription and UnsubscribeResult. Unknown values are kept.
 type UnsubscribeMethod string
 
 // The known values of UnsubscribeMethod.
@@ -8820,40 +8815,40 @@ const (
 	UnsubscribeMethodOneClick UnsubscribeMethod = "one-click"
 )
 
-// UnsubscribeResult is a unsubscribe result. It is shape UnsubscribeResultResource, in the answer of subscriptions.unsubscribe and the answer of threads.unsubscribe.
+// UnsubscribeResult is shape UnsubscribeResultResource, in the answer of subscriptions.unsubscribe and the answer of threads.unsubscribe.
 type UnsubscribeResult struct {
-	SubscriptionID string            `json:"subscriptionId"`     // id of the subscription
-	ThreadID       string            `json:"threadId,omitempty"` // id of the thread; empty: none
+	SubscriptionID string            `json:"subscriptionId"`
+	ThreadID       string            `json:"threadId,omitempty"` // empty: none
 	Method         UnsubscribeMethod `json:"method"`
-	URL            string            `json:"url"` // the URL; empty: none
+	URL            string            `json:"url"` // empty: none
 	Binned         int               `json:"binned"`
 }
 
 // UploadedTemplateImage is the answer of templates.uploadImage, shape UploadedTemplateImageResource.
 type UploadedTemplateImage struct {
-	ID     string `json:"id"`   // the API's id of it
-	URL    string `json:"url"`  // the URL
+	ID     string `json:"id"`
+	URL    string `json:"url"`
 	Size   int64  `json:"size"` // bytes
 	Width  int    `json:"width"`
 	Height int    `json:"height"`
 }
 
-// Username is a username. It is shape UsernameResource, in the answer of account.getUsername and the answer of account.setUsername.
+// Username is shape UsernameResource, in the answer of account.getUsername and the answer of account.setUsername.
 type Username struct {
 	Username string `json:"username"` // empty: none
-	Chosen   bool   `json:"chosen"`   // whether it is chosen
-	Address  string `json:"address"`  // the address; empty: none
+	Chosen   bool   `json:"chosen"`
+	Address  string `json:"address"` // empty: none
 }
 
 // UsernameAvailability is the answer of account.checkUsername, shape UsernameAvailabilityResource.
 type UsernameAvailability struct {
 	Username  string         `json:"username"`
-	Status    UsernameStatus `json:"status"`    // where it stands
-	Available bool           `json:"available"` // whether it is available
-	Message   string         `json:"message"`   // the text
+	Status    UsernameStatus `json:"status"`
+	Available bool           `json:"available"`
+	Message   string         `json:"message"`
 }
 
-// UsernameStatus is a username status. Unknown values are kept.
+// UsernameStatus is shape UsernameStatus, in UsernameAvailability. Unknown values are kept.
 type UsernameStatus string
 
 // The known values of UsernameStatus.
@@ -8869,42 +8864,42 @@ const (
 
 // VerificationCode is the answer of tools.readVerificationCode, shape VerificationCodeResource.
 type VerificationCode struct {
-	Code string `json:"code"` // the code; empty: none
+	Code string `json:"code"` // empty: none
 }
 
 // VerificationCodeRead is the body of tools.readVerificationCode, shape VerificationCodeRead.
 type VerificationCodeRead struct {
 	Raw     string `json:"raw,omitempty"`     // empty: left out
-	Subject string `json:"subject,omitempty"` // the subject; empty: left out
-	HTML    string `json:"html,omitempty"`    // the HTML body; empty: left out
-	Text    string `json:"text,omitempty"`    // the plain text; empty: left out
+	Subject string `json:"subject,omitempty"` // empty: left out
+	HTML    string `json:"html,omitempty"`    // empty: left out
+	Text    string `json:"text,omitempty"`    // empty: left out
 }
 
-// Webhook is a webhook. It is shape WebhookResource, in the answer of webhooks.get, the answer of webhooks.list and 1 more.
+// Webhook is shape WebhookResource, in the answer of webhooks.get, the answer of webhooks.list and 1 more.
 type Webhook struct {
-	ID                  string         `json:"id"`          // the API's id of it
-	URL                 string         `json:"url"`         // the URL
-	Description         string         `json:"description"` // what it is for; empty: none
+	ID                  string         `json:"id"`
+	URL                 string         `json:"url"`
+	Description         string         `json:"description"` // empty: none
 	EventTypes          []WebhookEvent `json:"eventTypes"`
-	Enabled             bool           `json:"enabled"`        // whether it is on
-	DisabledAt          *time.Time     `json:"disabledAt"`     // when disabled; UTC; nil: none
+	Enabled             bool           `json:"enabled"`
+	DisabledAt          *time.Time     `json:"disabledAt"`     // nil: none
 	DisabledReason      string         `json:"disabledReason"` // empty: none
 	ConsecutiveFailures int            `json:"consecutiveFailures"`
 	AddressAllowlist    []string       `json:"addressAllowlist"`
 	DomainAllowlist     []string       `json:"domainAllowlist"`
-	LastDeliveryAt      *time.Time     `json:"lastDeliveryAt"` // when last delivery; UTC; nil: none
-	CreatedAt           time.Time      `json:"createdAt"`      // when created; UTC
+	LastDeliveryAt      *time.Time     `json:"lastDeliveryAt"` // nil: none
+	CreatedAt           time.Time      `json:"createdAt"`
 }
 
-// WebhookActivity is a webhook activity. It is shape WebhookActivityResource, in the answer of webhooks.listActivity and the answer of webhooks.listWorkspaceActivity.
+// WebhookActivity is shape WebhookActivityResource, in the answer of webhooks.listActivity and the answer of webhooks.listWorkspaceActivity.
 type WebhookActivity struct {
-	ID            string            `json:"id"`         // the API's id of it
-	EndpointID    string            `json:"endpointId"` // id of the endpoint
+	ID            string            `json:"id"`
+	EndpointID    string            `json:"endpointId"`
 	EndpointLabel string            `json:"endpointLabel"`
-	Type          WebhookChangeType `json:"type"`      // its type
-	CreatedAt     time.Time         `json:"createdAt"` // when created; UTC
-	Actor         *AuditActor       `json:"actor"`     // nil: none
-	Detail        map[string]Open   `json:"detail"`    // more about it
+	Type          WebhookChangeType `json:"type"`
+	CreatedAt     time.Time         `json:"createdAt"`
+	Actor         *AuditActor       `json:"actor"` // nil: none
+	Detail        map[string]Open   `json:"detail"`
 }
 
 // WebhookCatalogue is the answer of webhooks.listEvents, shape WebhookCatalogueResource.
@@ -8915,13 +8910,13 @@ type WebhookCatalogue struct {
 	MaxDomains   int                          `json:"maxDomains"`
 }
 
-// WebhookCatalogueEventsItem is a webhook catalogue events item. It is shape WebhookCatalogueResourceEventsItem, in WebhookCatalogue.
+// WebhookCatalogueEventsItem is shape WebhookCatalogueResourceEventsItem, in WebhookCatalogue.
 type WebhookCatalogueEventsItem struct {
-	ID    WebhookEvent `json:"id"`    // the API's id of it
-	Label string       `json:"label"` // what it is called
+	ID    WebhookEvent `json:"id"`
+	Label string       `json:"label"`
 }
 
-// WebhookChangeType is a webhook change type. Unknown values are kept.
+// WebhookChangeType is shape WebhookChangeType, in WebhookActivity. Unknown values are kept.
 type WebhookChangeType string
 
 // The known values of WebhookChangeType.
@@ -8939,62 +8934,62 @@ const (
 
 // WebhookCreate is the body of webhooks.create, shape WebhookCreate.
 type WebhookCreate struct {
-	URL              string         `json:"url"`                       // the URL; required
+	URL              string         `json:"url"`                       // required
 	EventTypes       []WebhookEvent `json:"eventTypes,omitzero"`       // nil: left out
-	Description      string         `json:"description,omitempty"`     // what it is for; empty: left out
+	Description      string         `json:"description,omitempty"`     // empty: left out
 	AddressAllowlist []string       `json:"addressAllowlist,omitzero"` // nil: left out
 	DomainAllowlist  []string       `json:"domainAllowlist,omitzero"`  // nil: left out
 }
 
-// WebhookDelivery is a webhook delivery. It is shape WebhookDeliveryResource, in the answer of webhooks.listDeliveries and the answer of webhooks.listWorkspaceDeliveries.
+// WebhookDelivery is shape WebhookDeliveryResource, in the answer of webhooks.listDeliveries and the answer of webhooks.listWorkspaceDeliveries.
 type WebhookDelivery struct {
-	ID            string                `json:"id"`         // the API's id of it
-	EndpointID    string                `json:"endpointId"` // id of the endpoint
+	ID            string                `json:"id"`
+	EndpointID    string                `json:"endpointId"`
 	EventType     WebhookEvent          `json:"eventType"`
-	EventID       string                `json:"eventId"`       // id of the event; empty: none
-	Status        WebhookDeliveryStatus `json:"status"`        // where it stands
-	ResponseCode  *int                  `json:"responseCode"`  // nil: none
-	DurationMS    *Milliseconds         `json:"durationMs"`    // how long it took; nil: none
-	Attempt       *int                  `json:"attempt"`       // nil: none
-	MaxAttempts   *int                  `json:"maxAttempts"`   // nil: none
-	Error         string                `json:"error"`         // what went wrong; empty: none
-	CreatedAt     time.Time             `json:"createdAt"`     // when created; UTC
-	NextAttemptAt *time.Time            `json:"nextAttemptAt"` // when next attempt; UTC; nil: none
+	EventID       string                `json:"eventId"` // empty: none
+	Status        WebhookDeliveryStatus `json:"status"`
+	ResponseCode  *int                  `json:"responseCode"` // nil: none
+	DurationMS    *Milliseconds         `json:"durationMs"`   // nil: none
+	Attempt       *int                  `json:"attempt"`      // nil: none
+	MaxAttempts   *int                  `json:"maxAttempts"`  // nil: none
+	Error         string                `json:"error"`        // empty: none
+	CreatedAt     time.Time             `json:"createdAt"`
+	NextAttemptAt *time.Time            `json:"nextAttemptAt"` // nil: none
 }
 
-// WebhookDeliveryAttempt is a webhook delivery attempt. It is shape WebhookDeliveryAttempt, in WebhookDeliveryDetail.
+// WebhookDeliveryAttempt is shape WebhookDeliveryAttempt, in WebhookDeliveryDetail.
 type WebhookDeliveryAttempt struct {
-	ID           string                `json:"id"`           // the API's id of it
-	Attempt      *int                  `json:"attempt"`      // nil: none
-	MaxAttempts  *int                  `json:"maxAttempts"`  // nil: none
-	Status       WebhookDeliveryStatus `json:"status"`       // where it stands
+	ID           string                `json:"id"`
+	Attempt      *int                  `json:"attempt"`     // nil: none
+	MaxAttempts  *int                  `json:"maxAttempts"` // nil: none
+	Status       WebhookDeliveryStatus `json:"status"`
 	ResponseCode *int                  `json:"responseCode"` // nil: none
-	DurationMS   *Milliseconds         `json:"durationMs"`   // how long it took; nil: none
-	Error        string                `json:"error"`        // what went wrong; empty: none
-	CreatedAt    time.Time             `json:"createdAt"`    // when created; UTC
+	DurationMS   *Milliseconds         `json:"durationMs"`   // nil: none
+	Error        string                `json:"error"`        // empty: none
+	CreatedAt    time.Time             `json:"createdAt"`
 }
 
 // WebhookDeliveryDetail is the answer of webhooks.getDelivery, shape WebhookDeliveryDetailResource.
 type WebhookDeliveryDetail struct {
-	ID            string                   `json:"id"`           // the API's id of it
-	Attempt       *int                     `json:"attempt"`      // nil: none
-	MaxAttempts   *int                     `json:"maxAttempts"`  // nil: none
-	Status        WebhookDeliveryStatus    `json:"status"`       // where it stands
+	ID            string                   `json:"id"`
+	Attempt       *int                     `json:"attempt"`     // nil: none
+	MaxAttempts   *int                     `json:"maxAttempts"` // nil: none
+	Status        WebhookDeliveryStatus    `json:"status"`
 	ResponseCode  *int                     `json:"responseCode"` // nil: none
-	DurationMS    *Milliseconds            `json:"durationMs"`   // how long it took; nil: none
-	Error         string                   `json:"error"`        // what went wrong; empty: none
-	CreatedAt     time.Time                `json:"createdAt"`    // when created; UTC
-	EndpointID    string                   `json:"endpointId"`   // id of the endpoint
+	DurationMS    *Milliseconds            `json:"durationMs"`   // nil: none
+	Error         string                   `json:"error"`        // empty: none
+	CreatedAt     time.Time                `json:"createdAt"`
+	EndpointID    string                   `json:"endpointId"`
 	EventType     WebhookEvent             `json:"eventType"`
-	EventID       string                   `json:"eventId"`       // id of the event; empty: none
-	NextAttemptAt *time.Time               `json:"nextAttemptAt"` // when next attempt; UTC; nil: none
+	EventID       string                   `json:"eventId"`       // empty: none
+	NextAttemptAt *time.Time               `json:"nextAttemptAt"` // nil: none
 	Payload       Open                     `json:"payload"`       // nil: null or absent
 	ResponseBody  string                   `json:"responseBody"`  // empty: none
 	Attempts      []WebhookDeliveryAttempt `json:"attempts"`
 	ReplayRefusal *WebhookReplayRefusal    `json:"replayRefusal"` // nil: none
 }
 
-// WebhookDeliveryStatus is a webhook delivery status. Unknown values are kept.
+// WebhookDeliveryStatus is shape WebhookDeliveryStatus, in WebhookDeliveryAttempt, WebhookDeliveryDetail and 2 more. Unknown values are kept.
 type WebhookDeliveryStatus string
 
 // The known values of WebhookDeliveryStatus.
@@ -9003,7 +8998,7 @@ const (
 	WebhookDeliveryStatusDelivered WebhookDeliveryStatus = "delivered"
 )
 
-// WebhookEvent is a webhook event. Unknown values are kept.
+// WebhookEvent is shape WebhookEvent, in CreatedWebhook, WebhookCatalogueEventsItem and 6 more. Unknown values are kept.
 type WebhookEvent string
 
 // The known values of WebhookEvent.
@@ -9040,33 +9035,33 @@ const (
 
 // WebhookPatch is the body of webhooks.update, shape WebhookPatch. What is left zero stays as it is.
 type WebhookPatch struct {
-	URL              Opt[string]         `json:"url,omitzero"` // the URL
+	URL              Opt[string]         `json:"url,omitzero"`
 	EventTypes       Opt[[]WebhookEvent] `json:"eventTypes,omitzero"`
-	Description      Opt[string]         `json:"description,omitzero"` // what it is for
-	Enabled          Opt[bool]           `json:"enabled,omitzero"`     // whether it is on
+	Description      Opt[string]         `json:"description,omitzero"`
+	Enabled          Opt[bool]           `json:"enabled,omitzero"`
 	AddressAllowlist Opt[[]string]       `json:"addressAllowlist,omitzero"`
 	DomainAllowlist  Opt[[]string]       `json:"domainAllowlist,omitzero"`
 }
 
 // WebhookReplay is the answer of webhooks.replayDelivery, shape WebhookReplayResource.
 type WebhookReplay struct {
-	ID         string                `json:"id"`         // the API's id of it
-	EndpointID string                `json:"endpointId"` // id of the endpoint
+	ID         string                `json:"id"`
+	EndpointID string                `json:"endpointId"`
 	ReplayOf   string                `json:"replayOf"`
-	EventID    string                `json:"eventId"` // id of the event
+	EventID    string                `json:"eventId"`
 	EventType  WebhookEvent          `json:"eventType"`
 	Delivery   WebhookReplayDelivery `json:"delivery"`
 }
 
-// WebhookReplayDelivery is a webhook replay delivery. It is shape WebhookReplayResourceDelivery, in WebhookReplay.
+// WebhookReplayDelivery is shape WebhookReplayResourceDelivery, in WebhookReplay.
 type WebhookReplayDelivery struct {
-	Status       WebhookDeliveryStatus `json:"status"`       // where it stands
+	Status       WebhookDeliveryStatus `json:"status"`
 	ResponseCode *int                  `json:"responseCode"` // nil: none
-	DurationMS   *Milliseconds         `json:"durationMs"`   // how long it took; nil: none
-	Error        string                `json:"error"`        // what went wrong; empty: none
+	DurationMS   *Milliseconds         `json:"durationMs"`   // nil: none
+	Error        string                `json:"error"`        // empty: none
 }
 
-// WebhookReplayErrorCode is a webhook replay error code. Unknown values are kept.
+// WebhookReplayErrorCode is shape WebhookReplayErrorCode, in WebhookReplayRefusal. Unknown values are kept.
 type WebhookReplayErrorCode string
 
 // The known values of WebhookReplayErrorCode.
@@ -9080,85 +9075,85 @@ const (
 	WebhookReplayErrorCodeReplayInProgress      WebhookReplayErrorCode = "replay_in_progress"
 )
 
-// WebhookReplayRefusal is a webhook replay refusal. It is shape WebhookReplayRefusal, in WebhookDeliveryDetail.
+// WebhookReplayRefusal is shape WebhookReplayRefusal, in WebhookDeliveryDetail.
 type WebhookReplayRefusal struct {
-	Code    WebhookReplayErrorCode `json:"code"`    // the code
-	Message string                 `json:"message"` // the text
+	Code    WebhookReplayErrorCode `json:"code"`
+	Message string                 `json:"message"`
 }
 
 // WebhookStats is the answer of webhooks.stats, shape WebhookStatsResource.
 type WebhookStats struct {
-	Since       time.Time                 `json:"since"`       // when the counted time begins; UTC
-	Until       time.Time                 `json:"until"`       // when the counted time ends; UTC
-	Grain       TrackingGrain             `json:"grain"`       // how long one bucket is
-	EndpointIDs []string                  `json:"endpointIds"` // ids of the endpoints
+	Since       time.Time                 `json:"since"`
+	Until       time.Time                 `json:"until"`
+	Grain       TrackingGrain             `json:"grain"` // length of a bucket
+	EndpointIDs []string                  `json:"endpointIds"`
 	Totals      WebhookStatsTotals        `json:"totals"`
 	Buckets     []WebhookStatsBucketsItem `json:"buckets"`
 	Events      []WebhookStatsEventsItem  `json:"events"`
 	Codes       []WebhookStatsCodesItem   `json:"codes"`
 }
 
-// WebhookStatsBucketsItem is a webhook stats buckets item. It is shape WebhookStatsResourceBucketsItem, in WebhookStats.
+// WebhookStatsBucketsItem is shape WebhookStatsResourceBucketsItem, in WebhookStats.
 type WebhookStatsBucketsItem struct {
-	Bucket    string `json:"bucket"` // when the bucket begins
+	Bucket    string `json:"bucket"` // when it begins
 	Delivered int    `json:"delivered"`
 	Failed    int    `json:"failed"`
 }
 
-// WebhookStatsCodesItem is a webhook stats codes item. It is shape WebhookStatsResourceCodesItem, in WebhookStats.
+// WebhookStatsCodesItem is shape WebhookStatsResourceCodesItem, in WebhookStats.
 type WebhookStatsCodesItem struct {
-	ID    string `json:"id"`    // the API's id of it
-	Count int    `json:"count"` // how many
+	ID    string `json:"id"`
+	Count int    `json:"count"`
 }
 
-// WebhookStatsEventsItem is a webhook stats events item. It is shape WebhookStatsResourceEventsItem, in WebhookStats.
+// WebhookStatsEventsItem is shape WebhookStatsResourceEventsItem, in WebhookStats.
 type WebhookStatsEventsItem struct {
-	ID    string `json:"id"`    // the API's id of it
-	Count int    `json:"count"` // how many
+	ID    string `json:"id"`
+	Count int    `json:"count"`
 }
 
-// WebhookStatsTotals is webhook stats totals. It is shape WebhookStatsResourceTotals, in WebhookStats.
+// WebhookStatsTotals is shape WebhookStatsResourceTotals, in WebhookStats.
 type WebhookStatsTotals struct {
 	Attempts         int           `json:"attempts"`
 	Delivered        int           `json:"delivered"`
 	Failed           int           `json:"failed"`
-	MedianDurationMS *Milliseconds `json:"medianDurationMs"` // how long half of them took at most; nil: none
+	MedianDurationMS *Milliseconds `json:"medianDurationMs"` // nil: none
 }
 
 // WebhookTest is the answer of webhooks.test, shape WebhookTestResource.
 type WebhookTest struct {
-	ID       string               `json:"id"`       // the API's id of it
+	ID       string               `json:"id"`
 	Delivery *WebhookTestDelivery `json:"delivery"` // nil: none
 }
 
-// WebhookTestDelivery is a webhook test delivery. It is shape WebhookTestResourceDelivery, in WebhookTest.
+// WebhookTestDelivery is shape WebhookTestResourceDelivery, in WebhookTest.
 type WebhookTestDelivery struct {
-	Status       string        `json:"status"`       // where it stands
+	Status       string        `json:"status"`
 	ResponseCode *int          `json:"responseCode"` // nil: none
-	DurationMS   *Milliseconds `json:"durationMs"`   // how long it took; nil: none
-	Error        string        `json:"error"`        // what went wrong; empty: none
+	DurationMS   *Milliseconds `json:"durationMs"`   // nil: none
+	Error        string        `json:"error"`        // empty: none
 }
 
-// Workspace is a workspace. It is shape WorkspaceResource, in WorkspaceList.
+// Workspace is shape WorkspaceResource, in WorkspaceList.
 type Workspace struct {
-	ID          string    `json:"id"`    // the API's id of it
-	Name        string    `json:"name"`  // its name
+	ID          string    `json:"id"`
+	Name        string    `json:"name"`
 	Slug        string    `json:"slug"`  // empty: none
-	Email       string    `json:"email"` // the email address; empty: none
+	Email       string    `json:"email"` // empty: none
 	IsOwner     bool      `json:"isOwner"`
-	OwnerID     string    `json:"ownerId"` // id of the owner
+	OwnerID     string    `json:"ownerId"`
 	Plan        string    `json:"plan"`
 	MarkURL     string    `json:"markUrl"`     // empty: none
 	WordmarkURL string    `json:"wordmarkUrl"` // empty: none
-	CreatedAt   time.Time `json:"createdAt"`   // when created; UTC
+	CreatedAt   time.Time `json:"createdAt"`
 }
 
 // WorkspaceCreate is the body of workspaces.create, shape WorkspaceCreate.
 type WorkspaceCreate struct {
-	Name string `json:"name"` // its name; required
+	Name string `json:"name"` // required
 }
 
-// WorkspaceKind is a workspace kind. Unknown values are kept.
+// WorkspaceKind is shape WorkspaceKind, in ActiveWorkspace. Unknown values are kept.
 type WorkspaceKind string
 
 // The known values of WorkspaceKind.
@@ -9169,8 +9164,8 @@ const (
 
 // WorkspaceList is the answer of workspaces.list, shape WorkspaceListResource.
 type WorkspaceList struct {
-	Items               []Workspace `json:"data"`                // the items
-	ActiveWorkspaceID   string      `json:"activeWorkspaceId"`   // id of the active workspace; empty: none
-	PrimaryWorkspaceID  string      `json:"primaryWorkspaceId"`  // id of the primary workspace; empty: none
-	PersonalWorkspaceID string      `json:"personalWorkspaceId"` // id of the personal workspace; empty: none
+	Items               []Workspace `json:"data"`
+	ActiveWorkspaceID   string      `json:"activeWorkspaceId"`   // empty: none
+	PrimaryWorkspaceID  string      `json:"primaryWorkspaceId"`  // empty: none
+	PersonalWorkspaceID string      `json:"personalWorkspaceId"` // empty: none
 }

@@ -13,12 +13,12 @@ type SubscriptionsService struct{ core *core }
 
 // SubscriptionListParams is the query of subscriptions.list. Zero fields are left out.
 type SubscriptionListParams struct {
-	Status  SubscriptionStatus // only with this status
-	Q       string             // words to look for
-	Sort    SubscriptionSort   // empty: the server's order
-	Limit   int                // 0: the server's default of 25; at most 100
-	Offset  int                // how many to pass over
-	Address string             // one address only
+	Status  SubscriptionStatus
+	Q       string           // words to look for
+	Sort    SubscriptionSort // empty: the server's order
+	Limit   int              // 0: the server's default of 25; at most 100
+	Offset  int              // how many to pass over
+	Address string
 }
 
 func (p SubscriptionListParams) query() query {
@@ -54,12 +54,12 @@ func (s SubscriptionsService) All(ctx context.Context, p SubscriptionListParams,
 
 // SubscriptionListDomainsParams is the query of subscriptions.listDomains. Zero fields are left out.
 type SubscriptionListDomainsParams struct {
-	Status  SubscriptionStatus // only with this status
-	Q       string             // words to look for
-	Sort    SubscriptionSort   // empty: the server's order
-	Limit   int                // 0: the server's default of 25; at most 100
-	Offset  int                // how many to pass over
-	Address string             // one address only
+	Status  SubscriptionStatus
+	Q       string           // words to look for
+	Sort    SubscriptionSort // empty: the server's order
+	Limit   int              // 0: the server's default of 25; at most 100
+	Offset  int              // how many to pass over
+	Address string
 }
 
 func (p SubscriptionListDomainsParams) query() query {

@@ -26,10 +26,10 @@ func (s SuppressionsService) Get(ctx context.Context, id string, options ...Call
 
 // SuppressionListParams is the query of suppressions.list. Zero fields are left out.
 type SuppressionListParams struct {
-	Q      string            // words to look for
-	Reason SuppressionReason // only with this reason
-	Limit  int               // 0: the server's default of 25; at most 100
-	Cursor string            // from the page before
+	Q      string // words to look for
+	Reason SuppressionReason
+	Limit  int    // 0: the server's default of 25; at most 100
+	Cursor string // from the page before
 }
 
 func (p SuppressionListParams) query() query {

@@ -93,11 +93,11 @@ func (s TemplatesService) GetVersion(ctx context.Context, id string, version int
 
 // TemplateListParams is the query of templates.list. Zero fields are left out.
 type TemplateListParams struct {
-	Status TemplateStatus // only with this status
-	Search string         // words to look for
-	Sort   TemplateSort   // empty: the server's order
-	Limit  int            // 0: the server's default of 25; at most 100
-	Cursor string         // from the page before
+	Status TemplateStatus
+	Search string       // words to look for
+	Sort   TemplateSort // empty: the server's order
+	Limit  int          // 0: the server's default of 25; at most 100
+	Cursor string       // from the page before
 }
 
 func (p TemplateListParams) query() query {
@@ -158,11 +158,11 @@ type TemplateListSendsParams struct {
 	Page          int           // counted from 1; 0: the first
 	PageSize      int           // 0: the server's default
 	Search        string        // words to look for
-	Source        EmailSource   // only with this source
-	Version       int           // only with this version
-	Opened        *bool         // only with this opened; nil: either
-	Clicked       *bool         // only with this clicked; nil: either
-	Tracked       *bool         // only with this tracked; nil: either
+	Source        EmailSource
+	Version       int
+	Opened        *bool // nil: either
+	Clicked       *bool // nil: either
+	Tracked       *bool // nil: either
 }
 
 func (p TemplateListSendsParams) query() query {

@@ -9,8 +9,8 @@ type ToolsService struct{ core *core }
 
 // ToolCheckAddressParams is the query of tools.checkAddress. Zero fields are left out.
 type ToolCheckAddressParams struct {
-	Email string // the address
-	Deep  *bool  // ask the mail server too; nil: either
+	Email string
+	Deep  *bool // ask the mail server too; nil: either
 }
 
 func (p ToolCheckAddressParams) query() query {
@@ -36,7 +36,7 @@ func (s ToolsService) CheckAddresses(ctx context.Context, in AddressesCheck, opt
 
 // ToolCheckBIMIParams is the query of tools.checkBimi. Zero fields are left out.
 type ToolCheckBIMIParams struct {
-	Domain string // the domain to check
+	Domain string
 }
 
 func (p ToolCheckBIMIParams) query() query {
@@ -54,7 +54,7 @@ func (s ToolsService) CheckBIMI(ctx context.Context, p ToolCheckBIMIParams, opti
 
 // ToolCheckDeliverabilityParams is the query of tools.checkDeliverability. Zero fields are left out.
 type ToolCheckDeliverabilityParams struct {
-	Domain string // the domain to check
+	Domain string
 }
 
 func (p ToolCheckDeliverabilityParams) query() query {
@@ -72,7 +72,7 @@ func (s ToolsService) CheckDeliverability(ctx context.Context, p ToolCheckDelive
 
 // ToolCheckDMARCParams is the query of tools.checkDmarc. Zero fields are left out.
 type ToolCheckDMARCParams struct {
-	Domain string // the domain to check
+	Domain string
 }
 
 func (p ToolCheckDMARCParams) query() query {
@@ -90,11 +90,11 @@ func (s ToolsService) CheckDMARC(ctx context.Context, p ToolCheckDMARCParams, op
 
 // ToolEstimateCostParams is the query of tools.estimateCost. Zero fields are left out.
 type ToolEstimateCostParams struct {
-	Sends     int             // the sends
-	Domains   int             // the domains
-	People    int             // the people
-	AIActions int             // the AI actions
-	Interval  BillingInterval // the interval
+	Sends     int
+	Domains   int
+	People    int
+	AIActions int
+	Interval  BillingInterval
 }
 
 func (p ToolEstimateCostParams) query() query {

@@ -23,7 +23,7 @@ type TrackingGetStatsParams struct {
 	Minutes       int           // how many minutes back
 	Grain         TrackingGrain // length of a bucket
 	OffsetMinutes int           // zone of the days, minutes east of UTC
-	Address       string        // one address only
+	Address       string
 }
 
 func (p TrackingGetStatsParams) query() query {
@@ -45,14 +45,14 @@ func (s TrackingService) GetStats(ctx context.Context, p TrackingGetStatsParams,
 
 // TrackingListParams is the query of tracking.list. Zero fields are left out.
 type TrackingListParams struct {
-	Opened  *bool         // only with this opened; nil: either
-	Clicked *bool         // only with this clicked; nil: either
+	Opened  *bool         // nil: either
+	Clicked *bool         // nil: either
 	Days    int           // how many days back
 	Minutes int           // how many minutes back
 	Grain   TrackingGrain // length of a bucket
-	Address string        // one address only
-	Limit   int           // 0: the server's default of 25; at most 100
-	Cursor  string        // from the page before
+	Address string
+	Limit   int    // 0: the server's default of 25; at most 100
+	Cursor  string // from the page before
 }
 
 func (p TrackingListParams) query() query {

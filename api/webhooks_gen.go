@@ -90,11 +90,11 @@ func (s WebhooksService) AllActivity(ctx context.Context, id string, p WebhookLi
 
 // WebhookListDeliveriesParams is the query of webhooks.listDeliveries. Zero fields are left out.
 type WebhookListDeliveriesParams struct {
-	Since  time.Time             // not before
-	Until  time.Time             // before
-	Status WebhookDeliveryStatus // only with this status
-	Limit  int                   // 0: the server's default of 25; at most 100
-	Cursor string                // from the page before
+	Since  time.Time // not before
+	Until  time.Time // before
+	Status WebhookDeliveryStatus
+	Limit  int    // 0: the server's default of 25; at most 100
+	Cursor string // from the page before
 }
 
 func (p WebhookListDeliveriesParams) query() query {
@@ -134,9 +134,9 @@ func (s WebhooksService) ListEvents(ctx context.Context, options ...CallOption) 
 type WebhookListWorkspaceActivityParams struct {
 	Since       time.Time // not before
 	Until       time.Time // before
-	EndpointIDs []string  // only with these endpoint IDs
-	Limit       int       // 0: the server's default of 25; at most 100
-	Cursor      string    // from the page before
+	EndpointIDs []string
+	Limit       int    // 0: the server's default of 25; at most 100
+	Cursor      string // from the page before
 }
 
 func (p WebhookListWorkspaceActivityParams) query() query {
@@ -167,12 +167,12 @@ func (s WebhooksService) AllWorkspaceActivity(ctx context.Context, p WebhookList
 
 // WebhookListWorkspaceDeliveriesParams is the query of webhooks.listWorkspaceDeliveries. Zero fields are left out.
 type WebhookListWorkspaceDeliveriesParams struct {
-	Since       time.Time             // not before
-	Until       time.Time             // before
-	Status      WebhookDeliveryStatus // only with this status
-	EndpointIDs []string              // only with these endpoint IDs
-	Limit       int                   // 0: the server's default of 25; at most 100
-	Cursor      string                // from the page before
+	Since       time.Time // not before
+	Until       time.Time // before
+	Status      WebhookDeliveryStatus
+	EndpointIDs []string
+	Limit       int    // 0: the server's default of 25; at most 100
+	Cursor      string // from the page before
 }
 
 func (p WebhookListWorkspaceDeliveriesParams) query() query {
@@ -218,9 +218,9 @@ func (s WebhooksService) RotateSecret(ctx context.Context, id string, options ..
 
 // WebhookStatsParams is the query of webhooks.stats. Zero fields are left out.
 type WebhookStatsParams struct {
-	Since         time.Time     // not before
-	Until         time.Time     // before
-	EndpointIDs   []string      // only with these endpoint IDs
+	Since         time.Time // not before
+	Until         time.Time // before
+	EndpointIDs   []string
 	Grain         TrackingGrain // length of a bucket
 	OffsetMinutes int           // zone of the days, minutes east of UTC
 }

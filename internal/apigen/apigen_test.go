@@ -47,16 +47,6 @@ func TestNames(t *testing.T) {
 			t.Errorf("argName(%q) = %s, want %s", in, got, want)
 		}
 	}
-	for in, want := range map[string]string{"APIKeyID": "API key ID", "MailAppCalDAVServer": "mail app CalDAV server", "Thread": "thread"} {
-		if got := phrase(in); got != want {
-			t.Errorf("phrase(%q) = %q, want %q", in, got, want)
-		}
-	}
-	for in, want := range map[string]string{"API key": "an API key", "user": "a user", "HTML body": "an HTML body", "settings": "settings", "address": "an address", "status": "a status"} {
-		if got := withArticle(in); got != want {
-			t.Errorf("withArticle(%q) = %q, want %q", in, got, want)
-		}
-	}
 }
 
 func TestTypes(t *testing.T) {

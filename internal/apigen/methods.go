@@ -277,7 +277,7 @@ func (g *generator) params(b *strings.Builder, o operation, m *method) {
 		var adds []string
 		for _, key := range query {
 			t, add := g.queryField(o, key)
-			fmt.Fprintf(b, "\t%s %s // %s\n", goName(key), t, queryComment(o, key, t))
+			b.WriteString(goField{name: goName(key), typ: t, comment: queryComment(key, t)}.line())
 			adds = append(adds, add)
 		}
 		fmt.Fprintf(b, "}\n\nfunc (p %s) query() query {\n\tvar q query\n\t%s\n\treturn q\n}\n\n", m.params, strings.Join(adds, "\n\t"))

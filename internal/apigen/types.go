@@ -262,10 +262,6 @@ func (g *generator) goField(s *shape, f field) goField {
 		t = unitOf(s, f)
 	case t == "int" && isBytes(f):
 		t, unit = "int64", "bytes"
-	case f.name == "offsetMinutes":
-		unit = "minutes east of UTC"
-	case t == "time.Time":
-		unit = "UTC"
 	}
 	out := goField{name: goName(f.name), typ: t}
 	if f.name == "data" && slices.ContainsFunc(s.fields, func(o field) bool { return o.typ == `"list"` }) {
@@ -312,14 +308,10 @@ func (g *generator) goField(s *shape, f field) goField {
 	}
 	out.tag = "`json:\"" + tag + "\"`"
 	var notes []string
-	if unit != "" {
-		notes = append(notes, unit)
-	}
-	if note != "" {
-		notes = append(notes, note)
-	}
-	if w := fieldComment(f, k); w != "" {
-		notes = append([]string{w}, notes...)
+	for _, n := range []string{fieldWords[f.name], unit, note} {
+		if n != "" {
+			notes = append(notes, n)
+		}
 	}
 	out.comment = strings.Join(notes, "; ")
 	return out
@@ -400,7 +392,7 @@ func (g *generator) shapesFile() string {
 		case is == "":
 			g.structType(&b, s, unions[s.name], keyed[s.name])
 		case quoted(is) != nil:
-			g.enumType(&b, typeName(s.name), fmt.Sprintf("%s is %s. Unknown values are kept.", typeName(s.name), enumPhrase(s.name)), quoted(is))
+			g.enumType(&b, typeName(s.name), fmt.Sprintf("%s is %s. Unknown values are kept.", typeName(s.name), g.of(s)), quoted(is))
 		case isIntegers(is):
 			g.intType(&b, s, strings.Split(is, "|"))
 		default:
@@ -417,7 +409,7 @@ func (g *generator) aliasType(b *strings.Builder, s *shape, is string) {
 	case len(variants) > 1 && g.areStructs(variants):
 		g.unionType(b, s, variants)
 	case s.name == "Permission":
-		fmt.Fprintf(b, "// Permission is an APIScope, a ConsolePermission or something newer. %s\ntype %s string\n\n", g.of(s), name)
+		fmt.Fprintf(b, "// Permission is an APIScope, a ConsolePermission or something newer: %s.\ntype %s string\n\n", g.of(s), name)
 	case s.name == "BillingUsageWindow":
 		fmt.Fprintf(b, "// %s is a number of days, or \"all\".\ntype %s string\n\n// The known values of %s.\nconst %sAll %s = \"all\"\n\n", name, name, name, name, name)
 	case strings.HasPrefix(is, "{string:"):
@@ -426,9 +418,9 @@ func (g *generator) aliasType(b *strings.Builder, s *shape, is string) {
 		if strings.HasSuffix(is, "any}") {
 			open = " The contract leaves what is in it open."
 		}
-		fmt.Fprintf(b, "// %s is %s.%s %s\ntype %s %s\n\n", name, withArticle(phrase(name)), open, g.of(s), name, t)
+		fmt.Fprintf(b, "// %s is %s.%s\ntype %s %s\n\n", name, g.of(s), open, name, t)
 	case g.shapes[is] != nil:
-		fmt.Fprintf(b, "// %s has the same fields. %s\ntype %s = %s\n\n", name, g.of(s), name, typeName(is))
+		fmt.Fprintf(b, "// %s is %s, with the fields of %s.\ntype %s = %s\n\n", name, g.of(s), typeName(is), name, typeName(is))
 	default:
 		g.fail("the shape %s is a %s, which nothing is known of", s.name, is)
 	}
@@ -439,11 +431,11 @@ func (g *generator) of(s *shape) string {
 	list := slices.Compact(slices.Clone(g.usedBy[s.name]))
 	switch len(list) {
 	case 0:
-		return "It is shape " + s.name + "."
+		return "shape " + s.name
 	case 1, 2:
-		return "It is shape " + s.name + ", in " + strings.Join(list, " and ") + "."
+		return "shape " + s.name + ", in " + strings.Join(list, " and ")
 	}
-	return fmt.Sprintf("It is shape %s, in %s, %s and %d more.", s.name, list[0], list[1], len(list)-2)
+	return fmt.Sprintf("shape %s, in %s, %s and %d more", s.name, list[0], list[1], len(list)-2)
 }
 
 // typeDoc says what a struct is.
@@ -466,7 +458,7 @@ func (g *generator) typeDoc(s *shape) string {
 	case len(answers) == 1:
 		return fmt.Sprintf("%s is the answer of %s, shape %s.", name, answers[0], s.name)
 	}
-	return fmt.Sprintf("%s is %s. %s", name, withArticle(phrase(name)), g.of(s))
+	return fmt.Sprintf("%s is %s.", name, g.of(s))
 }
 
 func (g *generator) structType(b *strings.Builder, s *shape, discriminator string, keyed bool) {
@@ -513,7 +505,7 @@ func (g *generator) structType(b *strings.Builder, s *shape, discriminator strin
 	}
 	for _, in := range inlines {
 		t, _ := nullable(in.f.typ)
-		g.enumType(b, in.field, fmt.Sprintf("%s is %s of %s. Unknown values are kept.", in.field, withArticle(phrase(in.f.name)), withArticle(phrase(name))), quoted(t))
+		g.enumType(b, in.field, fmt.Sprintf("%s is what %s.%s holds. Unknown values are kept.", in.field, name, goName(in.f.name)), quoted(t))
 	}
 }
 
@@ -532,7 +524,7 @@ func (g *generator) enumType(b *strings.Builder, name, doc string, values []stri
 
 func (g *generator) intType(b *strings.Builder, s *shape, values []string) {
 	name := typeName(s.name)
-	fmt.Fprintf(b, "// %s is %s. Unknown values are kept.\ntype %s int\n\n// The known values of %s.\nconst (\n", name, withArticle(phrase(name)), name, name)
+	fmt.Fprintf(b, "// %s is %s. Unknown values are kept.\ntype %s int\n\n// The known values of %s.\nconst (\n", name, g.of(s), name, name)
 	slices.Sort(values)
 	for _, v := range values {
 		g.declare(name+v, "the value "+v+" of "+name)
@@ -544,7 +536,7 @@ func (g *generator) intType(b *strings.Builder, s *shape, values []string) {
 func (g *generator) unionType(b *strings.Builder, s *shape, variants []string) {
 	name := typeName(s.name)
 	d := g.discriminator(variants)
-	fmt.Fprintf(b, "// %s is %s: one of the fields is set, which on the wire shows in %q.\n// %s\ntype %s struct {\n", name, withArticle(phrase(name)), d, g.of(s), name)
+	fmt.Fprintf(b, "// %s is %s. One of its fields is set, which on the wire shows in %q.\ntype %s struct {\n", name, g.of(s), d, name)
 	var list strings.Builder
 	suffix := words(s.name)[len(words(s.name))-1]
 	for _, v := range variants {
