@@ -533,6 +533,19 @@ func TestEditorWritesToTheTerminal(t *testing.T) {
 	}
 }
 
+// What wraps on the screen does not wrap in the message, and reads as quoted to its end.
+func TestComposeQuotedLineWraps(t *testing.T) {
+	d := newDesk()
+	draft := replyDraft()
+	draft.Body = "\n> " + strings.Repeat("word ", 30) + "end\n"
+	s := openCompose(t, d, draft)
+	s.sees("> word word", "┊ word word", "┊ end")
+	s.press("Yes", "ctrl+d")
+	if len(d.sends) != 1 || d.sends[0].Body != "Yes"+draft.Body {
+		t.Errorf("sent %+v", d.sends)
+	}
+}
+
 func TestComposeMouse(t *testing.T) {
 	s := openCompose(t, newDesk(), replyDraft())
 	s.frame()

@@ -218,6 +218,8 @@ func (c *compose) bodyRows(f *Frame, w, h, top int) []string {
 			return t.Quote.Render(row)
 		}
 		return row
+	}, func(marks string) string {
+		return t.Faint.Render(strings.ReplaceAll(marks, ">", t.Glyphs.Quote))
 	})
 	for i := range rows {
 		rows[i] = " " + rows[i]

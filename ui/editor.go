@@ -90,7 +90,11 @@ func (e *editor) splice(from, to place, ins string) place {
 	if from.row == to.row && nl == 0 {
 		l := &e.lines[from.row]
 		l.text = first.text[:from.col] + ins + first.text[to.col:]
-		if l.w == e.width && !e.single {
+		switch {
+		case l.w != e.width || e.single:
+		case quoteMarks(l.text) != quoteMarks(first.text):
+			l.w = 0
+		default:
 			l.brk = rewrap(l.text, first.brk, from.col, to.col, len(ins)-(to.col-from.col), e.width)
 		}
 		return place{from.row, from.col + len(ins)}

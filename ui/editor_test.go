@@ -16,7 +16,7 @@ import (
 
 // drawEditor shows the rows with the cursor as brackets round its cluster.
 func drawEditor(e *editor) []string {
-	return e.rows(func(s string) string { return "[" + s + "]" }, nil)
+	return e.rows(func(s string) string { return "[" + s + "]" }, nil, nil)
 }
 
 func editorAt(text string, width, height int) *editor {
@@ -64,6 +64,10 @@ func TestEditorKeys(t *testing.T) {
 		{"down through wide letters", "abcd\n日本語", []string{"right", "right", "right", "down"}, "abcd\n日|本語"},
 		{"up at the top goes to the start", "abc", []string{"right", "up"}, "|abc"},
 		{"down at the bottom goes to the end", "abc", []string{"down"}, "abc|"},
+		{"down in a quoted line keeps the column", "> ab cd ef", []string{"right", "right", "right", "down"}, "> ab cd e|f"},
+		{"up from a quoted line to the column", "abcdef\n> ab cde", append(slices.Clone(end), "left", "up", "up"), "abcd|ef\n> ab cde"},
+		{"down on a quote's marks goes to its text", "> ab cde", []string{"down"}, "> ab |cde"},
+		{"erasing the marks of a quoted line", "> ab cd ef", []string{"delete", "delete", "ctrl+end"}, "ab cd ef|"},
 		{"undo takes a word", "", []string{"a", "b", " ", "c", "ctrl+end"}, "ab c|"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -124,11 +128,15 @@ func TestEditorWrap(t *testing.T) {
 		{"tab", "a\tb", 20, []string{"a       b"}},
 		{"a family is drawn as its members", "👨‍👩‍👧", 10, []string{"👨👩👧"}},
 		{"empty lines", "\n\n", 5, []string{"", "", ""}},
+		{"a quoted line reads as quoted to its end", "> one two three", 10, []string{"> one two ", "> three"}},
+		{"and a quote in a quote", ">> one two\n> > one two", 8, []string{">> one ", ">> two", "> > one ", "> > two"}},
+		{"not where the marks leave no room", "> > > > one two", 10, []string{"> > > > ", "one two"}},
+		{"wide letters in a quote", "> 日本語日", 6, []string{"> 日本", "> 語日"}},
 		{"override is not drawn", "a\u202eb", 5, []string{"ab"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := editorAt(c.text, c.width, 9)
-			if got := e.rows(nil, nil); !slices.Equal(got, c.want) {
+			if got := e.rows(nil, nil, nil); !slices.Equal(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -267,6 +275,7 @@ var pieces = []string{
 	"a", "b", " ", "  ", "-", "word", "\n", "\n\n", "日", "本語。", "🙂", "\u0301", "e\u0301", "\u200d", "👨‍👩‍👧",
 	"🇩", "🇩🇪", "\t", "ก็", "\ufe0f", "☎", "אְב", "a longer piece of text that wraps", "xxxxxxxxxxxxxxxxxxxxxxxxxxx", "\u200b", "न", "\u094d",
 	"한", "ᄒ", "ᅡ", "\u0600", "\u202e", "\u00ad",
+	">", "> ", "> > quoted text that wraps",
 }
 
 // drive plays one program of editing on the editor and on the model.
@@ -351,7 +360,7 @@ func drive(t *testing.T, ops []byte, width int) {
 		if len(rows) > e.height || !strings.Contains(strings.Join(rows, "\n"), "[") {
 			t.Fatalf("after op %d: the cursor is not on the screen: %q", i, rows)
 		}
-		for _, r := range e.rows(nil, nil) {
+		for _, r := range e.rows(nil, nil, nil) {
 			if w := cells.Width(r); w > e.width {
 				t.Fatalf("after op %d: row %q takes %d cells of %d", i, r, w, e.width)
 			}

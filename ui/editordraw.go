@@ -42,8 +42,9 @@ func dropFormat(r rune) rune {
 }
 
 // rows draws what is shown. mark draws the cluster under the cursor, "" at the end of a row; nil: no cursor.
-// style draws a whole row by its line's text; nil: as it is.
-func (e *editor) rows(mark func(string) string, style func(line, row string) string) []string {
+// style draws a whole row by its line's text, and quote the quote marks that a further row of a quoted line is drawn
+// with, which are not in the text; nil: as they are.
+func (e *editor) rows(mark func(string) string, style func(line, row string) string, quote func(marks string) string) []string {
 	out := make([]string, 0, e.height)
 	row, sub := e.top.row, e.top.col
 	csub := e.line(e.cur.row).sub(e.cur.col)
@@ -54,12 +55,18 @@ func (e *editor) rows(mark func(string) string, style func(line, row string) str
 		if mark != nil && row == e.cur.row && sub == csub {
 			col = e.cur.col
 		}
-		a, m, z := e.drawRow(l.text, start, end, col)
+		lead := e.lead(l, sub)
+		a, m, z := drawRow(l.text, start, end, col, e.width-lead)
 		if style != nil {
 			a, z = style(l.text, a), style(l.text, z)
 		}
 		if col >= 0 {
 			a += mark(m) + z
+		}
+		if marks := l.text[:lead]; quote != nil {
+			a = quote(marks) + a
+		} else {
+			a = marks + a
 		}
 		out = append(out, a)
 		if sub < len(l.brk) {
@@ -71,12 +78,11 @@ func (e *editor) rows(mark func(string) string, style func(line, row string) str
 	return out
 }
 
-// drawRow returns a row in three parts: before the cursor, the cluster under it, and the rest.
-func (e *editor) drawRow(s string, start, end, col int) (a, m, z string) {
+// drawRow returns a row of at most limit cells in three parts: before the cursor, the cluster under it, and the rest.
+func drawRow(s string, start, end, col, limit int) (a, m, z string) {
 	var b strings.Builder
 	it := clusters{s: s[:end], i: start}
 	x, seen := 0, col < 0
-	limit := e.width
 	for {
 		i := it.i
 		c, ok := it.next()

@@ -76,7 +76,7 @@ func (e *editor) vertical(n int) {
 	sub := l.sub(e.cur.col)
 	start, _ := l.span(sub)
 	if e.goal < 0 {
-		e.goal = cellAt(l.text, start, e.cur.col)
+		e.goal = e.lead(l, sub) + cellAt(l.text, start, e.cur.col)
 	}
 	row, s, moved := e.shift(e.cur.row, sub, n)
 	goal := e.goal
@@ -88,7 +88,7 @@ func (e *editor) vertical(n int) {
 	default:
 		l = e.line(row)
 		start, _ = l.span(s)
-		e.cur = place{row, offsetAt(l.text, start, e.rowEnd(row, s), goal)}
+		e.cur = place{row, offsetAt(l.text, start, e.rowEnd(row, s), goal-e.lead(l, s))}
 	}
 	e.goal = goal
 	e.seal()
@@ -183,7 +183,7 @@ func (e *editor) click(x, y int) {
 	row, sub, _ := e.shift(e.top.row, e.top.col, y)
 	l := e.line(row)
 	start, _ := l.span(sub)
-	e.moveTo(place{row, offsetAt(l.text, start, e.rowEnd(row, sub), x)})
+	e.moveTo(place{row, offsetAt(l.text, start, e.rowEnd(row, sub), x-e.lead(l, sub))})
 }
 
 func isWord(s string) bool {

@@ -111,10 +111,40 @@ func nextCluster(s string, i int) int {
 	return it.i
 }
 
+// quoteMarks returns how many bytes of a line are its quote marks: "> > " of "> > text". They are as many cells.
+func quoteMarks(s string) int {
+	i := 0
+	for i < len(s) && s[i] == '>' {
+		i++
+		if i < len(s) && s[i] == ' ' {
+			i++
+		}
+	}
+	return i
+}
+
+// quoteLead is how many cells the second and later rows of a line stand in: as far as its quote marks, or not at all
+// where that leaves little room.
+func quoteLead(s string, width int) int {
+	if n := quoteMarks(s); n <= width/2 {
+		return n
+	}
+	return 0
+}
+
+// rowRoom is how many cells of text the row that begins at start has.
+func rowRoom(start, width, lead int) int {
+	if start > 0 {
+		return width - lead
+	}
+	return width
+}
+
 func wrapAll(s string, width int) []int {
 	var brk []int
+	lead := quoteLead(s, width)
 	for start := 0; ; {
-		start = wrapRow(s, start, width)
+		start = wrapRow(s, start, rowRoom(start, width, lead))
 		if start >= len(s) {
 			return brk
 		}
@@ -123,7 +153,7 @@ func wrapAll(s string, width int) []int {
 }
 
 // rewrap renews the wrap of s around a change: in the old text the bytes from..to were replaced, and what followed
-// moved by delta.
+// moved by delta. Its quote marks are as they were.
 func rewrap(s string, old []int, from, to, delta, width int) []int {
 	r := max(sort.SearchInts(old, from+1)-2, 0)
 	brk := append(make([]int, 0, len(old)+2), old[:r]...)
@@ -131,9 +161,9 @@ func rewrap(s string, old []int, from, to, delta, width int) []int {
 	if r > 0 {
 		start = old[r-1]
 	}
-	k := r
+	k, lead := r, quoteLead(s, width)
 	for {
-		start = wrapRow(s, start, width)
+		start = wrapRow(s, start, rowRoom(start, width, lead))
 		if start >= len(s) {
 			return brk
 		}
@@ -164,6 +194,14 @@ func (e *editor) line(row int) *textLine {
 		l.w = e.width
 	}
 	return l
+}
+
+// lead is how many cells the text of a row stands in; see [quoteLead].
+func (e *editor) lead(l *textLine, sub int) int {
+	if sub == 0 || e.single {
+		return 0
+	}
+	return quoteLead(l.text, e.width)
 }
 
 // sub returns the row within its line that the offset is in.

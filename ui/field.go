@@ -87,8 +87,7 @@ func fieldCells(s string) int { return cellAt(s, 0, len(s)) }
 
 // fieldPart draws s from start on, at most width cells, in three parts as drawRow does.
 func fieldPart(s string, start, col, width int) (a, m, z string) {
-	e := editor{width: width}
-	a, m, z = e.drawRow(s, start, len(s), col)
+	a, m, z = drawRow(s, start, len(s), col, width)
 	if col >= 0 && cells.Width(a)+cells.Width(m) > width {
 		m = ""
 	}

@@ -82,7 +82,7 @@ func (r *reader) refresh(f *Frame) (cmd tea.Cmd) {
 		r.settle()
 		cmd = r.lay(f)
 		// The folded messages before it are worth a glance, as long as its own text has the room.
-		r.top = r.heads[r.cur] - above
+		r.top = r.heads[r.cur] - glance
 		r.clamp(len(r.rows), f.Height)
 	}
 	r.cur = max(0, min(r.cur, len(r.th.Messages)-1))

@@ -16,7 +16,7 @@ import (
 const (
 	maxLinks = 30 // links listed below a message; the others are opened by their numbers all the same
 	maxNames = 60 // addresses written out in the headers of one message
-	above    = 4  // rows above the message that is opened first
+	glance   = 4  // rows above the message that is opened first
 )
 
 // indent is how far text stands from the left edge: less where mail of 78 columns would be wrapped twice otherwise.
