@@ -131,26 +131,26 @@ func parseRule(line string) (*rule, error) {
 		case len(fields) == 2 && strings.HasPrefix(fields[1], "/"):
 			r.method, r.path = strings.ToUpper(fields[0]), fields[1]
 		default:
-			return nil, fmt.Errorf("faults: rule %q: write METHOD /path: steps, or /path: steps", head)
+			return nil, fmt.Errorf("rule %q: write METHOD /path: steps, or /path: steps", head)
 		}
 		switch r.method {
 		case "", http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead:
 		default:
-			return nil, fmt.Errorf("faults: rule %q: there is no method %q", head, r.method)
+			return nil, fmt.Errorf("rule %q: there is no method %q", head, r.method)
 		}
 		if !strings.HasSuffix(r.path, "*") && path.Clean(r.path) != r.path {
-			return nil, fmt.Errorf("faults: rule %q: the path would never fit; write %s", head, path.Clean(r.path))
+			return nil, fmt.Errorf("rule %q: the path would never fit; write %s", head, path.Clean(r.path))
 		}
 		line = rest
 	}
 	for _, text := range strings.Split(line, ",") {
 		text = strings.TrimSpace(text)
 		if r.repeat {
-			return nil, fmt.Errorf("faults: %q: nothing can follow the step ... that repeats", line)
+			return nil, fmt.Errorf("%q: nothing can follow the step ... that repeats", line)
 		}
 		if text == "..." {
 			if len(r.steps) == 0 {
-				return nil, fmt.Errorf("faults: %q: ... repeats the step before it, and there is none", line)
+				return nil, fmt.Errorf("%q: ... repeats the step before it, and there is none", line)
 			}
 			r.repeat = true
 			continue
@@ -159,7 +159,7 @@ func parseRule(line string) (*rule, error) {
 		if head, times, ok := strings.Cut(text, "*"); ok {
 			v, err := strconv.Atoi(times)
 			if err != nil || v < 1 || v > maxRepeat {
-				return nil, fmt.Errorf("faults: %q: write a number from 1 to %d after *", text, maxRepeat)
+				return nil, fmt.Errorf("%q: write a number from 1 to %d after *", text, maxRepeat)
 			}
 			text, n = head, v
 		}
@@ -177,7 +177,7 @@ func parseRule(line string) (*rule, error) {
 func parseStep(text string) (step, error) {
 	s := step{text: text}
 	name, opts, has := strings.Cut(text, ":")
-	bad := func(why string) (step, error) { return step{}, fmt.Errorf("faults: step %q: %s", text, why) }
+	bad := func(why string) (step, error) { return step{}, fmt.Errorf("step %q: %s", text, why) }
 	duration := func(def time.Duration) error {
 		s.wait = def
 		if !has {
@@ -185,7 +185,7 @@ func parseStep(text string) (step, error) {
 		}
 		d, err := time.ParseDuration(opts)
 		if err != nil || d < 0 {
-			return fmt.Errorf("faults: step %q: write a length of time such as 30s or 200ms", text)
+			return fmt.Errorf("step %q: write a length of time such as 30s or 200ms", text)
 		}
 		s.wait = d
 		return nil

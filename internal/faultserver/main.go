@@ -37,10 +37,11 @@ const usage = `Plays faults on a loopback port.
 
   faultserver [--addr 127.0.0.1:2223] [--upstream http://127.0.0.1:2222] SCRIPT…
 
-A script: "503, 503, ok" or "GET /threads: 503*2, ok; POST /emails: reset:after, ok".
+A script: "503, 503, ok" or "GET /threads/*: 503*2, ok; POST /emails: reset:after, ok"; the first
+rule that fits a request plays, and /* at the end of a path fits whatever follows.
 Steps: a status (429:retry-after=2, 502:html, 200:empty), ok, delay:2s, stall, stall:30s, reset,
 reset:read, reset:after, reset:body, cut, slow:10s, garbage, garbage:http, redirect, big:70; *N
-repeats a step, "..." at the end repeats the last one for ever; then requests pass.
+repeats a step, and "503, ..." the last one for ever; else requests pass after the last.
 Without --upstream a small mailbox in memory answers. A script typed while it runs replaces the
 one that is playing.
 
