@@ -17,6 +17,40 @@ import (
 
 const crashEnv = "TEAPOST_TEST_CRASH_DIR"
 
+// childLimit only keeps a child from hanging.
+const childLimit = 3 * time.Minute
+
+// child prepares another process that runs one test of this program. It ends with this one.
+func child(t *testing.T, test string, env ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), childLimit)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^"+test+"$")
+	cmd.Env = append(os.Environ(), env...)
+	if _, err := cmd.StdinPipe(); err != nil { // open for as long as this process lives
+		t.Fatal(err)
+	}
+	return cmd
+}
+
+// endWithParent ends a child when its parent is gone.
+func endWithParent() {
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		os.Exit(1)
+	}()
+}
+
+// soon polls for a condition; the limit only keeps the test from hanging.
+func soon(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("after a minute still not: %s", what)
+		}
+	}
+}
+
 // crashSend is the body of the n-th message of the crash test.
 func crashSend(n int) string {
 	return fmt.Sprintf(`{"from":%q,"to":[%q],"subject":"crash %d","text":"once"}`, me, me, n)
@@ -24,6 +58,7 @@ func crashSend(n int) string {
 
 // crashChild sends message after message until it is killed, naming each number before its send.
 func crashChild(dir string) {
+	endWithParent()
 	s, err := Open(context.Background(), Options{Dir: dir, Addresses: []string{me}, Schedules: true})
 	if err != nil {
 		log.Fatal(err)
@@ -53,8 +88,7 @@ func TestKilled(t *testing.T) {
 	}
 	for round := range 3 {
 		dir := filepath.Join(t.TempDir(), "mail")
-		cmd := exec.CommandContext(context.Background(), os.Args[0], "-test.run=^TestKilled$")
-		cmd.Env = append(os.Environ(), crashEnv+"="+dir)
+		cmd := child(t, "TestKilled", crashEnv+"="+dir)
 		cmd.Stderr = os.Stderr
 		out, err := cmd.StdoutPipe()
 		if err != nil {

@@ -190,7 +190,7 @@ func (p *post) start(t *testing.T, kind RelayTLS, change ...func(*smtp.Server)) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &Relay{Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, TLS: kind, RootCAs: pool, CommandTimeout: 5 * time.Second}
+	r := &Relay{Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, TLS: kind, RootCAs: pool, CommandTimeout: time.Minute}
 	if p.user != "" {
 		r.User, r.Password = p.user, func(context.Context) (string, error) { return p.pass, nil }
 	}
@@ -529,7 +529,7 @@ func (b *badPost) start(t *testing.T) *Relay {
 		_ = l.Close()
 		wg.Wait()
 	})
-	r := &Relay{Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, TLS: NoTLS, CommandTimeout: 10 * time.Second, SubmissionTimeout: 10 * time.Second}
+	r := &Relay{Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, TLS: NoTLS, CommandTimeout: time.Minute, SubmissionTimeout: time.Minute}
 	for _, script := range b.scripts {
 		if i := slices.Index(script, "stall"); i >= 0 {
 			r.SubmissionTimeout = 300 * time.Millisecond
@@ -639,9 +639,15 @@ func TestRelayFailsAtEachStep(t *testing.T) {
 			if e["status"] != tt.status || states(e) != "bob@example.org="+tt.state || !strings.Contains(fmt.Sprint(e["lastError"]), tt.says) || e["attempts"] != 1.0 {
 				t.Fatalf("after the first attempt: %v", e)
 			}
+			soon(t, "the relay sees what it got", func() bool { _, whole, _ := b.counts(); return whole >= tt.whole })
 			if sessions, whole, _ := b.counts(); whole != tt.whole || sessions != 1 {
 				t.Errorf("%d whole messages in %d sessions", whole, sessions)
 			}
+			s.delivering.Lock() // only the relay that stalls is given little time
+			patient := *s.relay
+			patient.CommandTimeout, patient.SubmissionTimeout = time.Minute, time.Minute
+			s.relay = &patient
+			s.delivering.Unlock()
 			if sent := len(c.folder("sent")); sent != map[string]int{"partial": 1}[tt.status] {
 				t.Errorf("%d among the sent", sent)
 			}

@@ -295,10 +295,7 @@ func TestSearchIndexCanBeRebuilt(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = open(t, dir, clk)
-	deadline := time.Now().Add(10 * time.Second)
-	for s.CheckSearch(ctx) != nil && time.Now().Before(deadline) {
-		time.Sleep(5 * time.Millisecond)
-	}
+	soon(t, "a whole search index", func() bool { return s.CheckSearch(ctx) == nil })
 	if got := direct(t, s).list("/threads?query=fraiche"); len(got) != 1 {
 		t.Errorf("after the next start: %v", got)
 	}

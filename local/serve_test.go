@@ -92,7 +92,7 @@ func TestServe(t *testing.T) {
 		if err != nil {
 			t.Errorf("stop: %v", err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it does not stop")
 	}
 	got := log.String()
