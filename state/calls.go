@@ -3,6 +3,7 @@ package state
 import (
 	"context"
 	"errors"
+	"slices"
 	"sort"
 	"strconv"
 	"time"
@@ -14,6 +15,7 @@ import (
 type call struct {
 	Call
 	purpose string             // calls of one purpose share one status line
+	batch   string             // the first call of those of one purpose that run together
 	many    func(n int) string // the line of several calls of one purpose; nil: the title of the first
 	retry   func()             // does it again; with the lock held
 	ended   bool
@@ -46,7 +48,12 @@ func (m *Mail) start(w want) string {
 	if w.purpose == "" {
 		w.purpose = id
 	}
-	c := &call{purpose: w.purpose, many: w.many, retry: w.retry}
+	c := &call{purpose: w.purpose, batch: id, many: w.many, retry: w.retry}
+	for _, other := range m.calls {
+		if other.purpose == c.purpose {
+			c.batch = other.batch
+		}
+	}
 	c.Call = Call{ID: id, Op: w.op, Title: w.title, Phase: api.Queued, Attempt: 1, Began: m.now(), Foreground: w.foreground}
 	m.calls[id] = c
 	_, err := m.async.Submit(api.Job{
@@ -82,6 +89,10 @@ func (m *Mail) applyEvent(e api.Event) {
 	if e.Phase == api.Waiting {
 		c.Wait, c.Until = e.Wait, e.Until
 		c.Attempt = e.Attempt + 1
+		// A new array, since snapshots hold the old one.
+		c.Tries = append(slices.Clip(c.Tries), Try{
+			N: e.Attempt, EndedAt: e.At, Cause: e.Cause, Status: e.Status, Code: e.Code, Request: e.RequestID, Wait: e.Wait,
+		})
 	}
 	m.changed()
 }
@@ -171,18 +182,40 @@ func (m *Mail) noteFailure(err error) {
 func (m *Mail) Activity() []Call {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out := make([]Call, 0, len(m.calls)+len(m.history))
+	list := make([]*call, 0, len(m.calls)+len(m.history))
 	for _, c := range m.calls {
-		out = append(out, c.Call)
+		list = append(list, c)
 	}
-	sort.Slice(out, func(i, j int) bool {
-		if !out[i].Began.Equal(out[j].Began) {
-			return out[i].Began.After(out[j].Began)
+	sort.Slice(list, func(i, j int) bool {
+		if !list[i].Began.Equal(list[j].Began) {
+			return list[i].Began.After(list[j].Began)
 		}
-		return out[i].ID > out[j].ID
+		return list[i].ID > list[j].ID
 	})
 	for i := len(m.history) - 1; i >= 0; i-- {
-		out = append(out, m.history[i].Call)
+		list = append(list, m.history[i])
+	}
+	line := func(c *call) string { return c.purpose + "/" + c.batch }
+	type together struct {
+		n    int
+		many func(n int) string
+	}
+	lines := map[string]together{}
+	for _, c := range list {
+		l := lines[line(c)]
+		l.n++
+		if c.many != nil {
+			l.many = c.many
+		}
+		lines[line(c)] = l
+	}
+	out := make([]Call, len(list))
+	for i, c := range list {
+		out[i] = c.Call
+		out[i].Line, out[i].LineTitle = line(c), c.Title
+		if l := lines[out[i].Line]; l.n > 1 && l.many != nil {
+			out[i].LineTitle = l.many(l.n)
+		}
 	}
 	return out
 }

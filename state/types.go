@@ -315,6 +315,20 @@ type Call struct {
 	Stopped    bool   // ended because the person stopped it
 	Note       string // what became of it when that needs words: "answer lost: it may be saved"
 	CanRetry   bool   // [Mail.RetryCall] does it again
+	Tries      []Try  // those that a wait followed, oldest first
+	Line       string // names the line that it shares with the calls of its purpose that ran with it; see [Mail.Activity]
+	LineTitle  string // what all of these do: "Loading 25 threads"
+}
+
+// Try is an attempt of a call that did not do, and was followed by a wait.
+type Try struct {
+	N       int // 1 is the first
+	EndedAt time.Time
+	Cause   string // as in [Call]
+	Status  int
+	Code    string
+	Request string
+	Wait    time.Duration // before the next one
 }
 
 // Running reports whether the call has not ended.

@@ -1,56 +1,79 @@
 package ui
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 
 	"codeberg.org/teapost/teapost/api"
-	"codeberg.org/teapost/teapost/internal/cells"
-	"codeberg.org/teapost/teapost/internal/clean"
 	"codeberg.org/teapost/teapost/keymap"
 	"codeberg.org/teapost/teapost/state"
 )
 
 const spinEvery = 100 * time.Millisecond
 
-// activity lists the calls: those that run with their attempts and waits, then those that ended.
+// activity lists what is asked of the server, one line a purpose: first what runs or waits, then what ended. A line of
+// several calls opens to show each of them.
 type activity struct {
-	calls  []state.Call
-	cursor string // the call's id
-	at     int
-	top    int
-	open   string // the call whose details are shown, or empty
+	listing[string] // by the id of a line or of a call
+
+	lines   []callLine
+	rows    []activityRow
+	open    map[string]bool // the lines whose calls are listed
+	details bool            // of what has the cursor are shown
 }
 
-func newActivity() Screen { return &activity{} }
+// callLine is the calls of one purpose that ran together, in the order of importance.
+type callLine struct {
+	id, title string
+	calls     []state.Call
+}
+
+// activityRow is a row of the list: a line, or one of its calls when call is not negative.
+type activityRow struct{ line, call int }
+
+func newActivity() Screen { return &activity{open: map[string]bool{}} }
 
 func (s *activity) Init(f *Frame) tea.Cmd {
 	s.refresh(f)
 	return nil
 }
 
+// refresh takes the newest snapshot.
 func (s *activity) refresh(f *Frame) {
-	s.calls = slices.Clone(f.Mail.Activity())
-	slices.SortStableFunc(s.calls, func(a, b state.Call) int { return callRank(a) - callRank(b) })
-	found := false
-	for i, c := range s.calls {
-		if c.ID == s.cursor {
-			s.at, found = i, true
+	s.lines = callLines(f.Mail.Activity())
+	s.layRows()
+	s.scroll(s.listHeight(f))
+}
+
+// callLines puts the calls of one purpose together.
+func callLines(calls []state.Call) []callLine {
+	var lines []callLine
+	index := map[string]int{}
+	for _, c := range calls {
+		id := c.Line
+		if id == "" {
+			id = c.ID
 		}
-	}
-	s.at = max(0, min(s.at, len(s.calls)-1))
-	if !found {
-		s.open = ""
-		if len(s.calls) > 0 {
-			s.cursor = s.calls[s.at].ID
+		i, ok := index[id]
+		if !ok {
+			i = len(lines)
+			index[id] = i
+			lines = append(lines, callLine{id: "/" + id, title: c.Title})
+			if c.LineTitle != "" {
+				lines[i].title = c.LineTitle
+			}
 		}
+		lines[i].calls = append(lines[i].calls, c)
 	}
-	s.top = keep(s.top, s.at, len(s.calls), f.Height)
+	byRank := func(a, b state.Call) int { return callRank(a) - callRank(b) }
+	for _, l := range lines {
+		slices.SortStableFunc(l.calls, byRank)
+	}
+	slices.SortStableFunc(lines, func(a, b callLine) int { return byRank(a.calls[0], b.calls[0]) })
+	return lines
 }
 
 // callRank puts what a person may want to act on first: waits, then attempts, then what has no turn yet.
@@ -66,285 +89,178 @@ func callRank(c state.Call) int {
 	return 1
 }
 
-func (s *activity) move(to int, f *Frame) {
-	if len(s.calls) == 0 {
-		return
+// layRows makes the rows of the lines, and of the calls of those that are open.
+func (s *activity) layRows() {
+	s.rows = s.rows[:0]
+	var ids []string
+	for i, l := range s.lines {
+		s.rows, ids = append(s.rows, activityRow{i, -1}), append(ids, l.id)
+		if !s.open[l.id] || len(l.calls) < 2 {
+			continue
+		}
+		for j, c := range l.calls {
+			s.rows, ids = append(s.rows, activityRow{i, j}), append(ids, c.ID)
+		}
 	}
-	s.at = max(0, min(to, len(s.calls)-1))
-	s.cursor = s.calls[s.at].ID
-	s.top = keep(s.top, s.at, len(s.calls), f.Height)
+	s.settle(ids)
 }
 
-func (s *activity) call() (state.Call, bool) {
-	if s.at < len(s.calls) {
-		return s.calls[s.at], true
+// chosen are the line with the cursor and the calls that an action is for: one of them, or all.
+func (s *activity) chosen() (line callLine, calls []state.Call) {
+	if s.at >= len(s.rows) {
+		return callLine{}, nil
 	}
-	return state.Call{}, false
+	r := s.rows[s.at]
+	line = s.lines[r.line]
+	if r.call >= 0 {
+		return line, line.calls[r.call : r.call+1]
+	}
+	return line, line.calls
+}
+
+// listHeight is how many rows the list has; the details take what they need of the rest.
+func (s *activity) listHeight(f *Frame) int {
+	if n := len(s.detail(f)); n > 0 {
+		return max(min(3, len(s.rows)), f.Height-n-1)
+	}
+	return f.Height
 }
 
 func (s *activity) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
 	switch msg := msg.(type) {
-	case mailMsg, tea.WindowSizeMsg:
+	case mailMsg:
 		s.refresh(f)
+	case tea.WindowSizeMsg:
+		s.scroll(s.listHeight(f))
 	case tea.MouseMsg:
-		switch msg.Button {
-		case tea.MouseButtonWheelDown:
-			s.move(s.at+1, f)
-		case tea.MouseButtonWheelUp:
-			s.move(s.at-1, f)
-		case tea.MouseButtonLeft:
-			s.move(s.top+msg.Y, f)
+		if _, again := s.mouse(msg, s.listHeight(f)); again {
+			s.toggle()
 		}
+		s.scroll(s.listHeight(f))
 	}
 	return s, nil
 }
 
 func (s *activity) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
-	if to, ok := listMove(a, s.at, len(s.calls), f.Height); ok {
-		s.move(to, f)
+	s.refresh(f)
+	if to, ok := listMove(a, s.at, len(s.rows), s.listHeight(f)); ok {
+		s.moveTo(to, f.Height)
+		s.scroll(s.listHeight(f)) // each has as much to say as it has
 		return s, nil, true
 	}
-	c, ok := s.call()
+	_, calls := s.chosen()
 	switch a {
 	case keymap.Open:
-		if ok && s.open != c.ID {
-			s.open = c.ID
-		} else {
-			s.open = ""
-		}
+		s.toggle()
+		s.scroll(s.listHeight(f))
 	case keymap.Back:
-		if s.open == "" {
-			return s, nil, false
-		}
-		s.open = ""
+		return s, nil, s.shut(f)
 	case keymap.Cancel:
-		switch {
-		case !ok:
-		case c.Running():
-			f.Mail.StopCall(c.ID)
-		default:
-			f.Flash("This call has ended already")
-		}
+		cancelCalls(calls, f)
 	case keymap.CancelAll:
 		f.Mail.StopAll()
 	case keymap.Retry:
-		switch {
-		case ok && c.CanRetry:
-			f.Mail.RetryCall(c.ID)
-		case ok && c.Running():
-			f.Flash("This call is at work already")
-		default:
-			f.Flash("This call cannot be done again from here")
-		}
+		retryCalls(calls, f)
 	case keymap.Copy:
-		if !ok {
+		if len(calls) == 0 {
 			break
 		}
-		return s, copyCmd(f, strings.Join(callDetails(c, f), "\n"), "Copied the details"), true
+		var text []string
+		for _, c := range calls {
+			text = append(text, strings.Join(callDetails(c, f), "\n"))
+		}
+		return s, copyCmd(f, strings.Join(text, "\n\n"), "Copied the details"), true
 	default:
 		return s, nil, false
 	}
 	return s, nil, true
 }
 
+// toggle lists the calls of a line of several, or no longer; of a single call it shows the details.
+func (s *activity) toggle() {
+	line, calls := s.chosen()
+	if len(calls) < 2 {
+		s.details = !s.details && len(calls) > 0
+		return
+	}
+	s.open[line.id] = !s.open[line.id]
+	s.layRows()
+}
+
+// shut goes one step back within the screen; false: there is none left.
+func (s *activity) shut(f *Frame) bool {
+	line, _ := s.chosen()
+	switch {
+	case s.details:
+		s.details = false
+	case s.open[line.id] && len(line.calls) > 1:
+		delete(s.open, line.id)
+		s.cursor = line.id
+		s.layRows()
+	default:
+		return false
+	}
+	s.scroll(s.listHeight(f))
+	return true
+}
+
+// cancelCalls stops those that run.
+func cancelCalls(calls []state.Call, f *Frame) {
+	n := 0
+	for _, c := range calls {
+		if c.Running() {
+			f.Mail.StopCall(c.ID)
+			n++
+		}
+	}
+	if n == 0 && len(calls) > 0 {
+		f.Flash("This has ended already")
+	}
+}
+
+// retryCalls does those again that may be.
+func retryCalls(calls []state.Call, f *Frame) {
+	again, runs := false, false
+	for _, c := range calls {
+		if c.CanRetry {
+			f.Mail.RetryCall(c.ID)
+			again = true
+		}
+		runs = runs || c.Running()
+	}
+	switch {
+	case again:
+	case runs:
+		f.Flash("This is at work already")
+	default:
+		f.Flash("This cannot be done again from here")
+	}
+}
+
 // Every makes what runs spin and what waits count down.
 func (s *activity) Every(*Frame) time.Duration {
-	for _, c := range s.calls {
-		if c.Running() {
+	for _, l := range s.lines {
+		if l.calls[0].Running() {
 			return spinEvery
 		}
 	}
 	return 0
 }
 
-func (s *activity) View(f *Frame) string {
-	t := f.Theme
-	if len(s.calls) == 0 {
-		return block("\n"+t.Muted.Render("   Nothing has been asked of the server yet."), f.Width, f.Height)
-	}
-	var details []string
-	if c, ok := s.call(); ok && s.open == c.ID {
-		details = callDetails(c, f)
-	}
-	room := f.Height
-	if len(details) > 0 {
-		room = max(1, f.Height-len(details)-1)
-	}
-	top := keep(s.top, s.at, len(s.calls), room)
-	var out []string
-	for i := top; i < min(len(s.calls), top+room); i++ {
-		out = append(out, s.line(s.calls[i], i == s.at, f))
-	}
-	if len(details) > 0 {
-		for len(out) < room {
-			out = append(out, "")
-		}
-		out = append(out, " "+t.Rule.Render(strings.Repeat(t.Glyphs.Rule, max(0, f.Width-2))))
-		for _, d := range details {
-			out = append(out, "   "+t.Text.Render(cells.Truncate(d, f.Width-4, t.Glyphs.Ellipsis)))
-		}
-	}
-	return block(strings.Join(out, "\n"), f.Width, f.Height)
-}
-
-func (s *activity) line(c state.Call, cursor bool, f *Frame) string {
-	t := f.Theme
-	mark, style, what := callLook(c, f)
-	bar, on := " ", Style{}
-	if cursor {
-		bar, on = t.Accent.Render(t.Glyphs.Bar), t.Cursor
-	}
-	request := clean.LineMax(c.Request, 40)
-	reqWidth := 0
-	if f.Width >= 70 && request != "" && !c.Running() {
-		reqWidth = min(max(14, f.Width/5), cells.Width(request))
-	}
-	room := f.Width - 5 - reqWidth
-	if reqWidth > 0 {
-		room--
-	}
-	title := cells.Stable(clean.Line(c.Title))
-	titleWidth := min(48, f.Width*42/100)
-	if f.Width < 50 {
-		titleWidth = room / 2
-	}
-	line := style.With(on).Render(cells.Pad(mark, 1)) + on.Render(" "+column(t, title, titleWidth)+" ")
-	room = max(0, room-titleWidth-1)
-	line += t.Muted.With(on).Render(cells.Pad(fitPieces(what, room, t), room))
-	if reqWidth > 0 {
-		line += t.Faint.With(on).Render(" " + fit(t, request, reqWidth))
-	}
-	return cells.Truncate(bar+line+on.Render(" "), f.Width, "")
-}
-
-// callLook is the mark of a call, its tone, and what to say of it.
-func callLook(c state.Call, f *Frame) (mark string, style Style, what []piece) {
-	t, g := f.Theme, f.Theme.Glyphs
-	dot := t.Dot()
-	try := ""
-	if c.Limit > 1 {
-		try = fmt.Sprintf("try %d of %d", c.Attempt, c.Limit)
-	}
-	switch {
-	case c.Running() && !c.Until.IsZero():
-		if try == "" {
-			try = "trying again"
-		}
-		if left := c.Until.Sub(f.Now); left > 0 {
-			try += " in " + tenths(left)
-		}
-		if why := cause(c); why != "" {
-			what = append(what, piece{why, 1})
-		}
-		return g.Waits, t.Warn, append(what, piece{try, 0})
-	case c.Running() && c.Phase == api.Queued:
-		return g.Bullet, t.Muted, parts("waits for its turn", t)
-	case c.Running():
-		frame := g.Spinner[int(f.Now.UnixMilli()/spinEvery.Milliseconds())%len(g.Spinner)]
-		took := tenths(f.Now.Sub(c.Began))
-		if try == "" {
-			return frame, t.Accent, parts(took, t)
-		}
-		return frame, t.Accent, parts(try+dot+took, t)
-	}
-	note := clean.Line(c.Note)
-	switch {
-	case c.Stopped:
-		if note == "" {
-			note = "stopped by you"
-		}
-		return g.Stopped, t.Muted, parts(note, t)
-	case c.Phase == api.Done:
-		took := lasted(c.Ended.Sub(c.Began))
-		if c.Attempt > 1 {
-			took += dot + plural(c.Attempt, "try", "tries")
-		}
-		if note != "" {
-			took = note + dot + took
-		}
-		return g.Done, t.Good, parts(took, t)
-	case c.Phase == api.Cancelled:
-		if note == "" {
-			note = "cancelled"
-		}
-		return g.Stopped, t.Muted, parts(note, t)
-	}
-	if note == "" {
-		note = cause(c)
-		if note == "" {
-			note = "failed"
-		}
-	}
-	if c.CanRetry {
-		if k := firstKey(f.Keys, keymap.InActivity, keymap.Retry); k != "" {
-			note += dot + k + " tries again"
-		}
-	}
-	return g.Failed, t.Danger, parts(note, t)
-}
-
-// lasted is how long a call took.
-func lasted(d time.Duration) string {
-	if d < time.Second {
-		return strconv.Itoa(max(0, int(d.Milliseconds()))) + " ms"
-	}
-	return fmt.Sprintf("%.1f s", d.Seconds())
-}
-
-// callDetails are the lines about one call, clean.
-func callDetails(c state.Call, f *Frame) []string {
-	zone := f.Options.zone()
-	out := []string{
-		clean.Line(c.Title),
-		"operation   " + clean.Line(c.Op),
-		"began       " + c.Began.In(zone).Format("15:04:05.000"),
-	}
-	add := func(name, value string) {
-		if value = clean.LineMax(value, 300); value != "" {
-			out = append(out, name+value)
-		}
-	}
-	if c.Running() {
-		add("phase       ", c.Phase.String())
-	} else {
-		add("ended       ", c.Ended.In(zone).Format("15:04:05.000")+", "+c.Phase.String()+" after "+lasted(c.Ended.Sub(c.Began)))
-	}
-	if c.Limit > 0 {
-		add("attempt     ", fmt.Sprintf("%d of %d", c.Attempt, c.Limit))
-	}
-	if c.Status > 0 {
-		add("status      ", strconv.Itoa(c.Status))
-	}
-	add("code        ", c.Code)
-	add("cause       ", c.Cause)
-	add("request id  ", c.Request)
-	if c.Bytes > 0 {
-		add("read        ", sizeOf(c.Bytes))
-	}
-	add("note        ", c.Note)
-	return out
-}
-
 func (s *activity) Context() keymap.Context { return keymap.InActivity }
 func (s *activity) Capturing() bool         { return false }
 
 func (s *activity) Title(f *Frame) string {
-	run, wait := 0, 0
-	for _, c := range s.calls {
-		switch {
-		case !c.Running():
-		case c.Until.IsZero():
-			run++
-		default:
-			wait++
-		}
+	var n tally
+	for _, l := range s.lines {
+		n.add(l.calls)
 	}
 	var parts []string
-	if run > 0 {
-		parts = append(parts, plural(run, "running", "running"))
+	if run := n.running + n.queued; run > 0 {
+		parts = append(parts, itoa(run)+" running")
 	}
-	if wait > 0 {
-		parts = append(parts, plural(wait, "waiting", "waiting"))
+	if n.waiting > 0 {
+		parts = append(parts, itoa(n.waiting)+" waiting")
 	}
 	if len(parts) == 0 {
 		return "Activity"

@@ -202,14 +202,7 @@ func waitItem(c state.Call, in newsInput) newsItem {
 	if why := cause(c); why != "" {
 		it.pieces = append(it.pieces, piece{why, 3})
 	}
-	try := "trying again"
-	if c.Limit > 1 {
-		try = fmt.Sprintf("try %d of %d", c.Attempt, c.Limit)
-	}
-	if left > 0 {
-		try += " in " + tenths(left)
-	}
-	it.pieces = append(it.pieces, piece{try, 1})
+	it.pieces = append(it.pieces, piece{nextTry(c, in.Now), 1})
 	return withStop(it, c, in)
 }
 
@@ -239,26 +232,28 @@ func withStop(it newsItem, c state.Call, in newsInput) newsItem {
 	return it
 }
 
-// cause says in few words why a call waits.
-func cause(c state.Call) string {
-	if c.Cause == "Retry-After" && c.Wait > 0 {
-		return "server asks for " + seconds(c.Wait)
+// cause says in few words why a call waits or failed.
+func cause(c state.Call) string { return why(c.Cause, c.Status, c.Wait) }
+
+func why(cause string, status int, wait time.Duration) string {
+	if cause == "Retry-After" && wait > 0 {
+		return "server asks for " + seconds(wait)
 	}
-	switch s := c.Status; {
-	case s == 429:
+	switch {
+	case status == 429:
 		return "too many requests (429)"
-	case s == 408:
+	case status == 408:
 		return "server timed out (408)"
-	case s == 503:
+	case status == 503:
 		return "server busy (503)"
-	case s == 502, s == 504:
-		return "server not reachable (" + strconv.Itoa(s) + ")"
-	case s >= 400:
-		return "server error (" + strconv.Itoa(s) + ")"
-	case c.Cause == "timeout":
+	case status == 502, status == 504:
+		return "server not reachable (" + strconv.Itoa(status) + ")"
+	case status >= 400:
+		return "server error (" + strconv.Itoa(status) + ")"
+	case cause == "timeout":
 		return "no answer in time"
 	}
-	return clean.Line(c.Cause)
+	return clean.Line(cause)
 }
 
 func noticeItem(n state.Notice, in newsInput) newsItem {
