@@ -1,293 +1,225 @@
 package local
 
 import (
-	"fmt"
-	"strconv"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/json"
+	"errors"
 	"strings"
 	"time"
-
-	"codeberg.org/teapost/teapost/internal/mailparse"
 )
 
-// icalLine is one property of an iCalendar object (RFC 5545, section 3.1).
-type icalLine struct {
-	name   string
-	params map[string]string
-	value  string
+// An event is kept as the API gives it: one that was made here, or the one of an invitation or a file. Each version is a
+// row; which one counts is in schema_calendar.go. What was answered to it is kept apart, so that a newer version that does
+// not change the time keeps the answer.
+
+const maxOccurrences = 1000
+
+func newUID(address string) string { return strings.ToLower(rand.Text()) + "@" + domainOf(address) }
+
+func eventTime(e map[string]any, name string) time.Time {
+	text, _ := e[name].(string)
+	t, _ := parseInstant(text)
+	return t
 }
 
-const maxIcalLines = 20_000
+// eventKey names an event over its versions. Somebody else's event of the same uid is another one: nobody changes or
+// cancels what a person was invited to by another.
+type eventKey struct {
+	uid, organizer string
+	instance       int64 // the first start of the one occurrence that it changes, or 0
+}
 
-// icalLines unfolds and splits an iCalendar object. Lines that are no property are left out.
-func icalLines(data []byte) []icalLine {
-	text := strings.NewReplacer("\r\n ", "", "\r\n\t", "", "\n ", "", "\n\t", "").Replace(string(data))
-	var out []icalLine
-	for line := range strings.Lines(text) {
-		if len(out) == maxIcalLines {
-			break
-		}
-		if l, ok := icalProperty(strings.TrimRight(line, "\r\n")); ok {
-			out = append(out, l)
+func keyOf(e map[string]any) eventKey {
+	uid, _ := e["uid"].(string)
+	k := eventKey{uid: uid, organizer: strings.ToLower(organizerOf(e))}
+	if e["recurrenceId"] != nil {
+		k.instance = eventTime(e, "recurrenceId").UnixMilli()
+	}
+	return k
+}
+
+func organizerOf(e map[string]any) string {
+	o, _ := e["organizer"].(map[string]any)
+	email, _ := o["email"].(string)
+	return email
+}
+
+// storedEvent is a row of calendar_events.
+type storedEvent struct {
+	id               int64
+	message          sql.NullInt64
+	thread           sql.NullInt64
+	deleted          bool
+	event            map[string]any
+	created, updated int64
+}
+
+const (
+	eventColumns = "c.id, c.message_id, m.thread_id, c.deleted, c.event, c.created_at, c.updated_at"
+	eventQuery   = "SELECT " + eventColumns + " FROM calendar_events c LEFT JOIN messages m ON m.id = c.message_id WHERE "
+	// ofKey and newestFirst choose the version that counts.
+	ofKey       = "c.uid = ? AND c.organizer = ? AND c.instance = ?"
+	newestFirst = " ORDER BY c.sequence DESC, c.stamp DESC, c.id DESC LIMIT 1"
+	// counting is the condition that a row is the version that counts and is shown.
+	counting = `c.deleted = 0 AND c.id = (SELECT x.id FROM calendar_events x WHERE x.uid = c.uid AND x.organizer = c.organizer AND x.instance = c.instance
+		ORDER BY x.sequence DESC, x.stamp DESC, x.id DESC LIMIT 1)`
+)
+
+func scanEvent(row scanner) (*storedEvent, error) {
+	e := &storedEvent{}
+	var raw string
+	if err := row.Scan(&e.id, &e.message, &e.thread, &e.deleted, &raw, &e.created, &e.updated); err != nil {
+		return nil, err
+	}
+	return e, json.Unmarshal([]byte(raw), &e.event)
+}
+
+func (e *storedEvent) key() eventKey { return keyOf(e.event) }
+
+func (e *storedEvent) attendees() []map[string]any {
+	var out []map[string]any
+	list, _ := e.event["attendees"].([]any)
+	for _, a := range list {
+		if m, ok := a.(map[string]any); ok {
+			out = append(out, m)
 		}
 	}
 	return out
 }
 
-func icalProperty(line string) (icalLine, bool) {
-	l := icalLine{params: map[string]string{}}
-	quoted := false
-	var parts []string
-	start := 0
-	for i := range len(line) {
-		switch ch := line[i]; {
-		case ch == '"':
-			quoted = !quoted
-		case quoted:
-		case ch == ';':
-			parts = append(parts, line[start:i])
-			start = i + 1
-		case ch == ':':
-			parts = append(parts, line[start:i])
-			l.value = line[i+1:]
-			l.name = strings.ToUpper(strings.TrimSpace(parts[0]))
-			for _, p := range parts[1:] {
-				k, v, _ := strings.Cut(p, "=")
-				l.params[strings.ToUpper(k)] = strings.Trim(v, `"`)
-			}
-			return l, l.name != ""
-		}
-	}
-	return l, false
+// currentEvent gives the version of an event that counts, or sql.ErrNoRows.
+func currentEvent(ctx context.Context, db queryRower, k eventKey) (*storedEvent, error) {
+	return scanEvent(db.QueryRowContext(ctx, eventQuery+ofKey+newestFirst, k.uid, k.organizer, k.instance))
 }
 
-func icalText(v string) string {
-	return strings.NewReplacer(`\n`, "\n", `\N`, "\n", `\,`, ",", `\;`, ";", `\\`, `\`).Replace(v)
+// current is the version that counts, or nil when there is none.
+func (t *tx) current(k eventKey) (*storedEvent, error) {
+	e, err := currentEvent(t.ctx, t, k)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return e, err
 }
 
-// windowsZones are the names that Outlook gives the commonest zones.
-var windowsZones = map[string]string{
-	"UTC": "UTC", "GMT Standard Time": "Europe/London", "Greenwich Standard Time": "Atlantic/Reykjavik",
-	"W. Europe Standard Time": "Europe/Berlin", "Romance Standard Time": "Europe/Paris",
-	"Central Europe Standard Time": "Europe/Budapest", "Central European Standard Time": "Europe/Warsaw",
-	"E. Europe Standard Time": "Europe/Chisinau", "FLE Standard Time": "Europe/Kyiv", "GTB Standard Time": "Europe/Bucharest",
-	"Russian Standard Time": "Europe/Moscow", "Turkey Standard Time": "Europe/Istanbul", "Israel Standard Time": "Asia/Jerusalem",
-	"South Africa Standard Time": "Africa/Johannesburg", "Egypt Standard Time": "Africa/Cairo",
-	"Arabian Standard Time": "Asia/Dubai", "India Standard Time": "Asia/Kolkata", "China Standard Time": "Asia/Shanghai",
-	"Singapore Standard Time": "Asia/Singapore", "Tokyo Standard Time": "Asia/Tokyo", "Korea Standard Time": "Asia/Seoul",
-	"AUS Eastern Standard Time": "Australia/Sydney", "E. Australia Standard Time": "Australia/Brisbane",
-	"New Zealand Standard Time": "Pacific/Auckland", "Hawaiian Standard Time": "Pacific/Honolulu",
-	"Alaskan Standard Time": "America/Anchorage", "Pacific Standard Time": "America/Los_Angeles",
-	"Mountain Standard Time": "America/Denver", "US Mountain Standard Time": "America/Phoenix",
-	"Central Standard Time": "America/Chicago", "Eastern Standard Time": "America/New_York",
-	"Atlantic Standard Time": "America/Halifax", "SA Pacific Standard Time": "America/Bogota",
-	"E. South America Standard Time": "America/Sao_Paulo", "Argentina Standard Time": "America/Buenos_Aires",
+// version is an event on its way into the calendar.
+type version struct {
+	event         map[string]any
+	stamp         int64 // when it was written
+	message, from int64 // the message or the import that brought it, or 0
+	at            int64 // when it came
 }
 
-func icalZone(name string, floating *time.Location) (*time.Location, string) {
-	if name == "" {
-		return floating, ""
+// putEvent keeps an event. A version that is not newer than what somebody deleted stays deleted.
+func (t *tx) putEvent(v version) (int64, error) {
+	k := keyOf(v.event)
+	was, err := t.current(k)
+	if err != nil {
+		return 0, err
 	}
-	if iana, ok := windowsZones[name]; ok {
-		name = iana
+	sequence, _ := wholeNumber(v.event["sequence"])
+	deleted := false
+	if was != nil && was.deleted {
+		before, _ := wholeNumber(was.event["sequence"])
+		deleted = sequence <= before && v.message != 0
 	}
-	// Some programs put their own path in front: /mozilla.org/20050126_1/Europe/Berlin.
-	for n := name; n != ""; {
-		if l, err := time.LoadLocation(n); err == nil && n != "Local" {
-			return l, n
-		}
-		_, rest, ok := strings.Cut(strings.TrimPrefix(n, "/"), "/")
-		if !ok {
-			break
-		}
-		n = rest
+	raw, err := json.Marshal(v.event)
+	if err != nil {
+		return 0, err
 	}
-	return floating, ""
+	return t.insert(`INSERT INTO calendar_events(uid, organizer, instance, sequence, stamp, message_id, import_id, deleted, starts_at, ends_at, repeats, event, created_at, updated_at)
+		VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)`, k.uid, k.organizer, k.instance, sequence, v.stamp, nullID(v.message), nullID(v.from), deleted,
+		eventTime(v.event, "start").UnixMilli(), eventTime(v.event, "end").UnixMilli(), repeats(v.event), string(raw), v.at, v.at)
 }
 
-// icalTime reads a DATE or DATE-TIME.
-func icalTime(l icalLine, floating *time.Location) (t time.Time, allDay bool, zone string, ok bool) {
-	v := strings.TrimSpace(l.value)
-	if len(v) == 8 {
-		t, err := time.ParseInLocation("20060102", v, time.UTC)
-		return t, true, "", err == nil
+func repeats(e map[string]any) bool { return e["recurrence"] != nil || len(textsOf(e["rdates"])) > 0 }
+
+// changeVersion writes an event of this mailbox over the version that it was.
+func (t *tx) changeVersion(e *storedEvent) error {
+	raw, err := json.Marshal(e.event)
+	if err != nil {
+		return err
 	}
-	if utc, found := strings.CutSuffix(v, "Z"); found {
-		t, err := time.ParseInLocation("20060102T150405", utc, time.UTC)
-		return t, false, "UTC", err == nil
-	}
-	loc, zone := icalZone(l.params["TZID"], floating)
-	t, err := time.ParseInLocation("20060102T150405", v, loc)
-	return t, false, zone, err == nil
+	sequence, _ := wholeNumber(e.event["sequence"])
+	return t.mustChange("calendar event", "UPDATE calendar_events SET sequence = ?, stamp = ?, starts_at = ?, ends_at = ?, repeats = ?, event = ?, updated_at = ? WHERE id = ?",
+		sequence, t.now, eventTime(e.event, "start").UnixMilli(), eventTime(e.event, "end").UnixMilli(), repeats(e.event), string(raw), t.now, e.id)
 }
 
-// icalDuration reads a DURATION such as P1DT2H30M or -PT15M.
-func icalDuration(v string) (time.Duration, bool) {
-	neg := strings.HasPrefix(v, "-")
-	v, ok := strings.CutPrefix(strings.TrimLeft(v, "+-"), "P")
-	if !ok {
-		return 0, false
-	}
-	total, digits := time.Duration(0), ""
-	units := map[rune]time.Duration{'W': 7 * 24 * time.Hour, 'D': 24 * time.Hour, 'H': time.Hour, 'M': time.Minute, 'S': time.Second}
-	for _, r := range v {
-		switch {
-		case r >= '0' && r <= '9':
-			digits += string(r)
-		case r == 'T':
-		default:
-			n, err := strconv.ParseInt(digits, 10, 32)
-			if err != nil || units[r] == 0 {
-				return 0, false
-			}
-			total += time.Duration(n) * units[r]
-			digits = ""
-		}
-	}
-	if neg {
-		total = -total
-	}
-	return total, digits == ""
+// eventAnswer is what an attendee said.
+type eventAnswer struct {
+	attendee, name, partstat string
+	start, end               sql.NullInt64 // the time that it was said to; null: any
+	proposedStart            sql.NullInt64
+	proposedEnd              sql.NullInt64
+	at                       int64
 }
 
-const (
-	maxAttendees = 500
-	maxAlarms    = 50
-)
-
-// readEvent reads the first event of a message's calendar part.
-func (s *Server) readEvent(msg *mailparse.Message) (map[string]any, bool) {
-	if len(msg.Calendar) == 0 {
-		return nil, false
-	}
-	floating := s.now().Location()
-	e := map[string]any{
-		"object": "calendar_event", "uid": "", "sequence": 0, "summary": nil, "description": nil, "location": nil, "url": nil,
-		"allDay": false, "timezone": nil, "recurrence": nil, "recurrenceId": nil, "subscriptionId": nil, "status": "CONFIRMED",
-		"transparency": "OPAQUE", "visibility": "PUBLIC", "organizer": nil, "isOrganizer": false, "source": "email",
-	}
-	if msg.CalendarMethod == "CANCEL" {
-		e["status"] = "CANCELLED"
-	}
-	exdates, rdates, alarms, attendees := []string{}, []string{}, []any{}, []any{}
-	var start, end time.Time
-	var inside []string
-	haveStart, haveEnd, done := false, false, false
-	for _, l := range icalLines(msg.Calendar) {
-		component := ""
-		if len(inside) > 0 {
-			component = inside[len(inside)-1]
-		}
-		switch {
-		case l.name == "BEGIN":
-			inside = append(inside, strings.ToUpper(strings.TrimSpace(l.value)))
-			continue
-		case l.name == "END":
-			if len(inside) > 0 {
-				inside = inside[:len(inside)-1]
-			}
-			done = component == "VEVENT"
-		case component == "VALARM" && l.name == "TRIGGER" && len(alarms) < maxAlarms:
-			if d, ok := icalDuration(l.value); ok {
-				alarms = append(alarms, map[string]any{"minutesBefore": int(-d / time.Minute), "action": "DISPLAY"})
-			}
-		case component != "VEVENT":
-			continue
-		}
-		if done {
-			break
-		}
-		switch l.name {
-		case "UID":
-			e["uid"] = l.value
-		case "SEQUENCE":
-			if n, err := strconv.Atoi(strings.TrimSpace(l.value)); err == nil {
-				e["sequence"] = n
-			}
-		case "SUMMARY":
-			e["summary"] = icalText(l.value)
-		case "DESCRIPTION":
-			e["description"] = icalText(l.value)
-		case "LOCATION":
-			e["location"] = icalText(l.value)
-		case "URL":
-			e["url"] = l.value
-		case "STATUS", "TRANSP", "CLASS":
-			name := map[string]string{"STATUS": "status", "TRANSP": "transparency", "CLASS": "visibility"}[l.name]
-			e[name] = strings.ToUpper(strings.TrimSpace(l.value))
-		case "RRULE":
-			e["recurrence"] = l.value
-		case "RECURRENCE-ID":
-			if t, _, _, ok := icalTime(l, floating); ok {
-				e["recurrenceId"] = instant(t.UnixMilli())
-			}
-		case "DTSTART":
-			t, allDay, zone, ok := icalTime(l, floating)
-			if ok {
-				start, haveStart = t, true
-				e["allDay"] = allDay
-				if zone != "" {
-					e["timezone"] = zone
-				}
-			}
-		case "DTEND":
-			end, _, _, haveEnd = icalTime(l, floating)
-		case "DURATION":
-			if d, ok := icalDuration(l.value); ok && haveStart {
-				end, haveEnd = start.Add(d), true
-			}
-		case "EXDATE", "RDATE":
-			for v := range strings.SplitSeq(l.value, ",") {
-				t, _, _, ok := icalTime(icalLine{params: l.params, value: v}, floating)
-				if ok && l.name == "EXDATE" {
-					exdates = append(exdates, instant(t.UnixMilli()))
-				} else if ok {
-					rdates = append(rdates, instant(t.UnixMilli()))
-				}
-			}
-		case "ORGANIZER":
-			email := icalEmail(l.value)
-			e["organizer"] = map[string]any{"email": email, "name": nullText(l.params["CN"])}
-			e["isOrganizer"] = s.own[strings.ToLower(email)]
-		case "ATTENDEE":
-			if len(attendees) < maxAttendees {
-				attendees = append(attendees, icalAttendee(l))
-			}
-		}
-	}
-	if !haveStart {
-		return nil, false
-	}
-	if !haveEnd {
-		end = start
-		if e["allDay"] == true {
-			end = start.AddDate(0, 0, 1)
-		}
-	}
-	e["start"], e["end"] = instant(start.UnixMilli()), instant(end.UnixMilli())
-	e["exdates"], e["rdates"], e["alarms"], e["attendees"] = exdates, rdates, alarms, attendees
-	if e["uid"] == "" {
-		e["uid"] = fmt.Sprintf("%s@%d", bareID(msg.MessageID), start.Unix())
-	}
-	return e, true
+// to makes it an answer to the time that the event has.
+func (a *eventAnswer) to(e map[string]any) {
+	a.start = sql.NullInt64{Int64: eventTime(e, "start").UnixMilli(), Valid: true}
+	a.end = sql.NullInt64{Int64: eventTime(e, "end").UnixMilli(), Valid: true}
 }
 
-func icalEmail(v string) string {
-	if len(v) >= 7 && strings.EqualFold(v[:7], "mailto:") {
-		v = v[7:]
-	}
-	return strings.TrimSpace(v)
+// saveAnswer keeps an answer unless a later one is there.
+func (t *tx) saveAnswer(k eventKey, a eventAnswer) error {
+	return t.exec(`INSERT INTO event_answers(uid, instance, attendee, name, partstat, starts_at, ends_at, proposed_start, proposed_end, responded_at) VALUES(?,?,?,?,?,?,?,?,?,?)
+		ON CONFLICT(uid, instance, attendee) DO UPDATE SET name = excluded.name, partstat = excluded.partstat, starts_at = excluded.starts_at, ends_at = excluded.ends_at,
+			proposed_start = excluded.proposed_start, proposed_end = excluded.proposed_end, responded_at = excluded.responded_at
+		WHERE excluded.responded_at >= event_answers.responded_at`,
+		k.uid, k.instance, strings.ToLower(a.attendee), a.name, a.partstat, a.start, a.end, a.proposedStart, a.proposedEnd, a.at)
 }
 
-func icalAttendee(l icalLine) map[string]any {
-	or := func(name, otherwise string) string {
-		if v := strings.ToUpper(l.params[name]); v != "" {
-			return v
+// wireEvent gives the event with the answers to it. An answer to another time than the event has now is none.
+func (s *Server) wireEvent(ctx context.Context, e *storedEvent) (map[string]any, error) {
+	k := e.key()
+	rows, err := s.reader.QueryContext(ctx, `SELECT attendee, name, partstat, proposed_start, proposed_end, responded_at FROM event_answers
+		WHERE uid = ? AND instance = ? AND (starts_at IS NULL OR starts_at = ? AND ends_at = ?)`,
+		k.uid, k.instance, eventTime(e.event, "start").UnixMilli(), eventTime(e.event, "end").UnixMilli())
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var a eventAnswer
+		if err := rows.Scan(&a.attendee, &a.name, &a.partstat, &a.proposedStart, &a.proposedEnd, &a.at); err != nil {
+			return nil, err
 		}
-		return otherwise
+		e.putAnswer(s, &a)
+	}
+	e.event["id"] = wireID("evt", e.id)
+	e.event["messageId"], e.event["threadId"] = wireIDOrNull("msg", e.message), wireIDOrNull("thr", e.thread)
+	e.event["createdAt"], e.event["updatedAt"] = instant(e.created), instant(e.updated)
+	return e.event, rows.Err()
+}
+
+// putAnswer notes an answer with its attendee. Somebody of this mailbox who answered without being on the list is put on it.
+func (e *storedEvent) putAnswer(s *Server, answer *eventAnswer) {
+	said := func(a map[string]any) {
+		a["partstat"], a["respondedAt"] = answer.partstat, instant(answer.at)
+		a["proposedStart"], a["proposedEnd"] = instantOrNull(answer.proposedStart), instantOrNull(answer.proposedEnd)
+	}
+	for _, a := range e.attendees() {
+		if email, _ := a["email"].(string); strings.EqualFold(email, answer.attendee) {
+			said(a)
+			return
+		}
+	}
+	if s.own[answer.attendee] && e.event["isOrganizer"] != true {
+		a := newAttendee(answer.attendee, answer.name, false)
+		said(a)
+		list, _ := e.event["attendees"].([]any)
+		e.event["attendees"] = append(list, a)
+	}
+}
+
+func newAttendee(email, name string, optional bool) map[string]any {
+	role := "REQ-PARTICIPANT"
+	if optional {
+		role = "OPT-PARTICIPANT"
 	}
 	return map[string]any{
-		"object": "calendar_attendee", "email": icalEmail(l.value), "name": nullText(l.params["CN"]),
-		"partstat": or("PARTSTAT", "NEEDS-ACTION"), "role": or("ROLE", "REQ-PARTICIPANT"), "rsvp": or("RSVP", "FALSE") == "TRUE",
-		"cutype": nullText(strings.ToUpper(l.params["CUTYPE"])), "respondedAt": nil, "proposedStart": nil, "proposedEnd": nil,
+		"object": "calendar_attendee", "email": email, "name": nullText(name), "partstat": "NEEDS-ACTION", "role": role, "rsvp": true,
+		"cutype": "INDIVIDUAL", "respondedAt": nil, "proposedStart": nil, "proposedEnd": nil,
 	}
 }

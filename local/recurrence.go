@@ -1,7 +1,6 @@
 package local
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,6 +18,8 @@ type recurrence struct {
 	days     []weekdayNumber
 	monthDay []int
 	months   []int
+	setPos   []int
+	weekFrom time.Weekday // on which the weeks begin
 }
 
 // weekdayNumber is a BYDAY entry: "FR", or with an ordinal "2FR" and "-1FR".
@@ -30,7 +31,7 @@ type weekdayNumber struct {
 var icalDays = []string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}
 
 func readRecurrence(rule string) (*recurrence, error) {
-	r := &recurrence{interval: 1}
+	r := &recurrence{interval: 1, weekFrom: time.Monday}
 	for part := range strings.SplitSeq(strings.ToUpper(rule), ";") {
 		name, value, _ := strings.Cut(part, "=")
 		var err error
@@ -52,8 +53,8 @@ func readRecurrence(rule string) (*recurrence, error) {
 			r.until = t
 		case "BYDAY":
 			for v := range strings.SplitSeq(value, ",") {
-				if len(v) < 2 {
-					return nil, errors.New("BYDAY names no day")
+				if len(v) < 2 || len(r.days) == maxRuleList {
+					return nil, errors.New("BYDAY names no day, or too many")
 				}
 				i := slices.Index(icalDays, v[len(v)-2:])
 				n := 0
@@ -69,7 +70,13 @@ func readRecurrence(rule string) (*recurrence, error) {
 			r.monthDay, err = wholeList(value)
 		case "BYMONTH":
 			r.months, err = wholeList(value)
-		case "WKST", "":
+		case "BYSETPOS":
+			r.setPos, err = wholeList(value)
+		case "WKST":
+			if i := slices.Index(icalDays, value); i >= 0 {
+				r.weekFrom = time.Weekday(i)
+			}
+		case "":
 		default:
 			return nil, fmt.Errorf("%s is not supported", name)
 		}
@@ -77,11 +84,14 @@ func readRecurrence(rule string) (*recurrence, error) {
 			return nil, fmt.Errorf("%s is not a number", name)
 		}
 	}
-	if !slices.Contains([]string{"DAILY", "WEEKLY", "MONTHLY", "YEARLY"}, r.freq) || r.interval < 1 || r.count < 0 {
-		return nil, errors.New("FREQ must be DAILY, WEEKLY, MONTHLY or YEARLY, with a positive INTERVAL and COUNT")
+	if !slices.Contains([]string{"DAILY", "WEEKLY", "MONTHLY", "YEARLY"}, r.freq) || r.interval < 1 || r.interval > 10_000 || r.count < 0 {
+		return nil, errors.New("FREQ must be DAILY, WEEKLY, MONTHLY or YEARLY, with a positive INTERVAL (at most 10000) and COUNT")
 	}
 	return r, nil
 }
+
+// maxRuleList is the most entries of one part of a rule: a year has no more days.
+const maxRuleList = 366
 
 func wholeList(v string) ([]int, error) {
 	var out []int
@@ -90,51 +100,59 @@ func wholeList(v string) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
+		if len(out) == maxRuleList {
+			return nil, errors.New("too many")
+		}
 		out = append(out, n)
 	}
 	return out, nil
 }
 
-// occurrences gives the starts of an event between two instants. A rule that is not understood gives the first one only.
+// occurrences gives the starts of an event between two instants, in order. A rule that is not understood gives the first
+// one only.
 func occurrences(e map[string]any, from, until time.Time) []time.Time {
 	first := eventTime(e, "start")
 	length := eventTime(e, "end").Sub(first)
-	within := func(t time.Time) bool { return t.Before(until) && (t.Add(length).After(from) || !t.Before(from)) }
+	skip := map[int64]bool{}
+	for _, x := range textsOf(e["exdates"]) {
+		if t, ok := parseInstant(x); ok {
+			skip[t.UnixMilli()] = true
+		}
+	}
 	var out []time.Time
+	add := func(t time.Time) {
+		if t.Before(until) && (t.Add(length).After(from) || !t.Before(from)) && !skip[t.UnixMilli()] && len(out) < maxOccurrences {
+			out = append(out, t)
+			skip[t.UnixMilli()] = true // an RDATE may name it again
+		}
+	}
 	rule, _ := e["recurrence"].(string)
 	r, err := readRecurrence(strings.TrimPrefix(rule, "RRULE:"))
 	if rule == "" || err != nil {
-		if within(first) {
-			out = append(out, first)
-		}
-		return out
-	}
-	zone := time.UTC
-	if name, _ := e["timezone"].(string); name != "" {
-		if l, err := time.LoadLocation(name); err == nil {
-			zone = l
-		}
-	}
-	skip := map[int64]bool{}
-	exdates, _ := e["exdates"].([]any)
-	for _, x := range exdates {
-		if text, ok := x.(string); ok {
-			if t, ok := parseInstant(text); ok {
-				skip[t.UnixMilli()] = true
+		add(first)
+	} else {
+		zone := time.UTC
+		if name, _ := e["timezone"].(string); name != "" {
+			if l, err := time.LoadLocation(name); err == nil {
+				zone = l
 			}
 		}
+		n := 0
+		r.each(first.In(zone), until, func(t time.Time) bool {
+			n++
+			if r.count > 0 && n > r.count || !r.until.IsZero() && t.After(r.until) || len(out) == maxOccurrences {
+				return false
+			}
+			add(t)
+			return true
+		})
 	}
-	n := 0
-	r.each(first.In(zone), until, func(t time.Time) bool {
-		n++
-		if r.count > 0 && n > r.count || !r.until.IsZero() && t.After(r.until) || len(out) == maxOccurrences {
-			return false
+	for _, x := range textsOf(e["rdates"]) {
+		if t, ok := parseInstant(x); ok {
+			add(t)
 		}
-		if within(t) && !skip[t.UnixMilli()] {
-			out = append(out, t)
-		}
-		return true
-	})
+	}
+	slices.SortFunc(out, time.Time.Compare)
 	return out
 }
 
@@ -149,18 +167,19 @@ func (r *recurrence) each(first, end time.Time, yield func(time.Time) bool) {
 		switch r.freq {
 		case "DAILY":
 			begin = day(first.Year(), first.Month(), first.Day()+step*r.interval)
-			if len(r.days) == 0 || slices.ContainsFunc(r.days, func(d weekdayNumber) bool { return d.day == begin.Weekday() }) {
+			onDay := len(r.days) == 0 || slices.ContainsFunc(r.days, func(d weekdayNumber) bool { return d.day == begin.Weekday() })
+			if onDay && (len(r.monthDay) == 0 || onMonthDay(begin, r.monthDay)) {
 				set = append(set, begin)
 			}
 		case "WEEKLY":
-			monday := first.Day() - (int(first.Weekday())+6)%7
-			begin = day(first.Year(), first.Month(), monday+step*7*r.interval)
+			since := func(d time.Weekday) int { return (int(d) - int(r.weekFrom) + 7) % 7 }
+			begin = day(first.Year(), first.Month(), first.Day()-since(first.Weekday())+step*7*r.interval)
 			days := r.days
 			if len(days) == 0 {
 				days = []weekdayNumber{{0, first.Weekday()}}
 			}
 			for _, d := range days {
-				set = append(set, begin.AddDate(0, 0, (int(d.day)+6)%7))
+				set = append(set, begin.AddDate(0, 0, since(d.day)))
 			}
 		case "MONTHLY":
 			begin = day(first.Year(), first.Month()+time.Month(step*r.interval), 1)
@@ -176,7 +195,7 @@ func (r *recurrence) each(first, end time.Time, yield func(time.Time) bool) {
 			}
 		}
 		slices.SortFunc(set, time.Time.Compare)
-		for _, t := range set {
+		for _, t := range r.atPositions(set) {
 			if t.Before(first) || r.freq != "YEARLY" && len(r.months) > 0 && !slices.Contains(r.months, int(t.Month())) {
 				continue
 			}
@@ -188,6 +207,26 @@ func (r *recurrence) each(first, end time.Time, yield func(time.Time) bool) {
 			return
 		}
 	}
+}
+
+// atPositions keeps those of a period that BYSETPOS names: 1 is the first, -1 the last.
+func (r *recurrence) atPositions(set []time.Time) []time.Time {
+	if len(r.setPos) == 0 {
+		return set
+	}
+	var out []time.Time
+	for i, t := range set {
+		if slices.Contains(r.setPos, i+1) || slices.Contains(r.setPos, i-len(set)) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// onMonthDay reports whether a day is one of the list; -1 is the last of its month.
+func onMonthDay(t time.Time, days []int) bool {
+	last := time.Date(t.Year(), t.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day()
+	return slices.Contains(days, t.Day()) || slices.Contains(days, t.Day()-last-1)
 }
 
 // inMonth gives the days of a month that the rule means.
@@ -212,6 +251,9 @@ func (r *recurrence) inMonth(begin time.Time, otherwise int, day func(int, time.
 				out = append(out, all[len(all)+d.n])
 			}
 		}
+		if len(r.monthDay) > 0 { // both: a Friday the 13th
+			out = slices.DeleteFunc(out, func(t time.Time) bool { return !onMonthDay(t, r.monthDay) })
+		}
 		return out
 	}
 	days := r.monthDay
@@ -227,105 +269,4 @@ func (r *recurrence) inMonth(begin time.Time, otherwise int, day func(int, time.
 		}
 	}
 	return out
-}
-
-func newUID(address string) string { return strings.ToLower(rand.Text()) + "@" + domainOf(address) }
-
-// writeICS writes an event as an iCalendar object. With an attendee only that one is in it, as an answer has it.
-func writeICS(e map[string]any, method string, now time.Time, attendee map[string]any) []byte {
-	var b strings.Builder
-	line := func(name, value string) {
-		text := name + ":" + value
-		for len(text) > 73 {
-			cut := clip(text, 73)
-			b.WriteString(cut + "\r\n ")
-			text = text[len(cut):]
-		}
-		b.WriteString(text + "\r\n")
-	}
-	escape := strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\r\n", `\n`, "\n", `\n`)
-	text := func(name, key string) {
-		if v, _ := e[key].(string); v != "" {
-			line(name, escape.Replace(v))
-		}
-	}
-	plain := func(v string) string { return noControls(v) }
-	stamp := func(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
-	instantLine := func(name, key string) {
-		t := eventTime(e, key)
-		if e["allDay"] == true {
-			line(name+";VALUE=DATE", t.UTC().Format("20060102"))
-			return
-		}
-		if zone, _ := e["timezone"].(string); zone != "" && zone != "UTC" && e["recurrence"] != nil {
-			if l, err := time.LoadLocation(zone); err == nil {
-				line(name+";TZID="+zone, t.In(l).Format("20060102T150405"))
-				return
-			}
-		}
-		line(name, stamp(t))
-	}
-	line("BEGIN", "VCALENDAR")
-	line("VERSION", "2.0")
-	line("PRODID", "-//teapost//EN")
-	if method != "" {
-		line("METHOD", method)
-	}
-	line("BEGIN", "VEVENT")
-	uid, _ := e["uid"].(string)
-	line("UID", plain(uid))
-	line("SEQUENCE", fmt.Sprint(e["sequence"]))
-	line("DTSTAMP", stamp(now))
-	instantLine("DTSTART", "start")
-	instantLine("DTEND", "end")
-	if v, _ := e["recurrenceId"].(string); v != "" {
-		line("RECURRENCE-ID", stamp(eventTime(e, "recurrenceId")))
-	}
-	text("SUMMARY", "summary")
-	text("LOCATION", "location")
-	text("DESCRIPTION", "description")
-	for _, p := range [][2]string{{"URL", "url"}, {"RRULE", "recurrence"}, {"STATUS", "status"}, {"TRANSP", "transparency"}} {
-		if v, _ := e[p[1]].(string); v != "" {
-			line(p[0], plain(v))
-		}
-	}
-	param := func(v string) string { return `"` + strings.ReplaceAll(noControls(v), `"`, "'") + `"` }
-	if o, ok := e["organizer"].(map[string]any); ok {
-		name := "ORGANIZER"
-		if cn, _ := o["name"].(string); cn != "" {
-			name += ";CN=" + param(cn)
-		}
-		email, _ := o["email"].(string)
-		line(name, "mailto:"+plain(email))
-	}
-	list := (&storedEvent{event: e}).attendees()
-	if attendee != nil {
-		list = []map[string]any{attendee}
-	}
-	for _, a := range list {
-		name := "ATTENDEE"
-		if cn, _ := a["name"].(string); cn != "" {
-			name += ";CN=" + param(cn)
-		}
-		role, _ := a["role"].(string)
-		partstat, _ := a["partstat"].(string)
-		name += ";ROLE=" + icalToken(role) + ";PARTSTAT=" + icalToken(partstat)
-		if a["rsvp"] == true && attendee == nil {
-			name += ";RSVP=TRUE"
-		}
-		email, _ := a["email"].(string)
-		line(name, "mailto:"+plain(email))
-	}
-	line("END", "VEVENT")
-	line("END", "VCALENDAR")
-	return []byte(b.String())
-}
-
-func icalToken(v string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' {
-			return r
-		}
-		return -1
-	}, v)
 }

@@ -114,6 +114,7 @@ func routes() []route {
 		{"GET", "/calendar/events/:id/ics", noBody, (*Server).getEventICS},
 		{"POST", "/calendar/events/:id/cancel", optionalBody, (*Server).cancelEvent},
 		{"POST", "/calendar/events/:id/respond", needsBody, (*Server).respondToEvent},
+		{"POST", "/calendar/events/:id/decline-proposal", needsBody, (*Server).declineProposal},
 
 		{"GET", "/sender-categories", noBody, (*Server).listSenderCategories},
 		{"PUT", "/sender-categories/:email", needsBody, (*Server).setSenderCategory},

@@ -275,7 +275,7 @@ CREATE INDEX email_events_email ON email_events(email_id, id);
 
 -- The items of a batch that was sent under the key: the ids of its emails, or why one was refused.
 ALTER TABLE idempotency ADD COLUMN batch TEXT;
-`, organiserTables}
+`, organiserTables, calendarTables}
 
 // searchTable makes the search index. The texts are folded by this program (see fold.go), so that the
 // tokenizer only splits at blanks. The prefixes are what makes the hits of a short word come newest first

@@ -289,7 +289,10 @@ func (t *tx) deleteThread(id int64) error {
 			"DELETE FROM attachments WHERE message_id = ?",
 			"DELETE FROM mail_search WHERE rowid = (SELECT search_id FROM messages WHERE id = ?)",
 			"UPDATE drafts SET forward_of = NULL WHERE forward_of = ?",
-			"DELETE FROM calendar_events WHERE message_id = ?",
+			// What somebody has accepted stays in the calendar.
+			`DELETE FROM calendar_events WHERE message_id = ? AND NOT EXISTS(SELECT 1 FROM event_answers a
+				WHERE a.uid = calendar_events.uid AND a.partstat IN ('ACCEPTED', 'TENTATIVE'))`,
+			"UPDATE calendar_events SET message_id = NULL WHERE message_id = ?",
 		} {
 			if err := t.exec(q, m); err != nil {
 				return err
