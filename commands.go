@@ -320,6 +320,8 @@ func awaitSend(ctx context.Context, cmd *cobra.Command, m *state.Mail, id state.
 		case e.State == state.EntrySending:
 			limit = ownerSends
 		case e.State == state.EntrySaving, e.State == state.EntryQueued:
+		case e.AskedUntil.After(m.Now()):
+			return true
 		case other && e.State == before.State && e.Attempts == before.Attempts: // it was not told yet
 		case delivers && e.State == state.EntryAccepted && e.ScheduledAt.IsZero() && e.Why == "" && time.Since(since) < delivery:
 			limit = delivery

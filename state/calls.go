@@ -174,6 +174,9 @@ func (m *Mail) noteFailure(err error) {
 			if until := m.now().Add(wait); until.After(m.limitedUntil) {
 				m.limitedUntil = until
 			}
+			if until := m.now().Add(e.RetryAfter); e.HasRetryAfter && until.After(m.askedUntil) {
+				m.askedUntil = until
+			}
 		}
 	}
 }
@@ -356,6 +359,7 @@ func (m *Mail) RetryCall(id string) {
 	for _, c := range m.history {
 		if c.ID == id && c.CanRetry {
 			c.CanRetry = false
+			m.insist()
 			c.retry()
 			m.changed()
 			return

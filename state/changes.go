@@ -21,20 +21,21 @@ const (
 
 // change is one thing done to one thread. It is a row of state.db from before its call until the server has it.
 type change struct {
-	ID        string      `json:"id"`
-	Seq       int64       `json:"seq"` // the person's order
-	Batch     string      `json:"batch"`
-	Thread    ThreadID    `json:"thread"`
-	Change    Change      `json:"change"`
-	Inverse   *Change     `json:"inverse,omitempty"`
-	Home      Role        `json:"home,omitempty"` // the folder it was seen in
-	Subject   string      `json:"subject"`
-	State     changeState `json:"state"`
-	Attempted bool        `json:"attempted"`
-	NextAt    time.Time   `json:"next"`
-	Tries     int         `json:"tries"`
-	Rev       int64       `json:"rev"`
-	Undoes    string      `json:"undoes,omitempty"` // the id of the change that this one takes back
+	ID         string      `json:"id"`
+	Seq        int64       `json:"seq"` // the person's order
+	Batch      string      `json:"batch"`
+	Thread     ThreadID    `json:"thread"`
+	Change     Change      `json:"change"`
+	Inverse    *Change     `json:"inverse,omitempty"`
+	Home       Role        `json:"home,omitempty"` // the folder it was seen in
+	Subject    string      `json:"subject"`
+	State      changeState `json:"state"`
+	Attempted  bool        `json:"attempted"`
+	NextAt     time.Time   `json:"next"`
+	Tries      int         `json:"tries"`
+	AskedUntil time.Time   `json:"askedUntil"` // the server asked not to be tried before
+	Rev        int64       `json:"rev"`
+	Undoes     string      `json:"undoes,omitempty"` // the id of the change that this one takes back
 
 	call    string
 	settled uint64 // the count at which the server had it

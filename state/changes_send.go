@@ -11,7 +11,7 @@ import (
 
 // pumpChanges begins the calls that may run: of each thread the oldest open change.
 func (m *Mail) pumpChanges(now time.Time) {
-	if !m.owner || m.closing || m.opts.Passive && len(m.changes) == 0 {
+	if !m.owner || m.closing || m.opts.Passive && len(m.changes) == 0 || m.quiet() {
 		return
 	}
 	for _, c := range m.nextChanges() {
@@ -42,7 +42,7 @@ func (m *Mail) dueChange() time.Time {
 	}
 	for _, c := range m.nextChanges() {
 		if c.State == changeQueued && c.call == "" {
-			due = sooner(due, c.NextAt)
+			due = sooner(due, latest(c.NextAt, m.limitedUntil))
 		}
 	}
 	return due
@@ -52,7 +52,7 @@ func (m *Mail) dueChange() time.Time {
 func (m *Mail) pokeChanges() {
 	for _, c := range m.changes {
 		if c.open() && c.State == changeQueued {
-			c.NextAt = time.Time{}
+			c.NextAt = c.AskedUntil
 		}
 	}
 }
@@ -228,6 +228,7 @@ func (m *Mail) changeAnswered(c *change, f api.Final) {
 		}
 		if e != nil && e.HasRetryAfter {
 			wait = max(wait, e.RetryAfter)
+			c.AskedUntil = m.now().Add(e.RetryAfter)
 		}
 		c.Tries++
 		c.NextAt = m.now().Add(wait)
@@ -364,6 +365,6 @@ func (m *Mail) adoptChanges() {
 		if !c.Change.Kind.once() {
 			c.Attempted = true // perhaps: the disk does not say so of what may be repeated
 		}
-		c.NextAt = time.Time{}
+		c.NextAt = c.AskedUntil
 	}
 }

@@ -172,7 +172,7 @@ func (m *Mail) mergeShared(t sharedTables) {
 			if have.ID == c.ID {
 				known = true
 				if c.Rev > have.Rev && have.call == "" {
-					have.State, have.NextAt, have.Tries, have.Attempted, have.Rev = c.State, c.NextAt, c.Tries, c.Attempted, c.Rev
+					have.State, have.NextAt, have.AskedUntil, have.Tries, have.Attempted, have.Rev = c.State, c.NextAt, c.AskedUntil, c.Tries, c.Attempted, c.Rev
 				}
 			}
 		}

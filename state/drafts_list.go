@@ -85,7 +85,7 @@ func snippet(body string) string {
 
 // loadDraftList asks which drafts the server has, when somebody looks at them.
 func (m *Mail) loadDraftList() {
-	if m.draftIx.call != "" || m.draftIx.wantedAt.IsZero() || m.closing || m.opts.Passive {
+	if m.draftIx.call != "" || m.draftIx.wantedAt.IsZero() || m.closing || m.opts.Passive || m.holdBack(false) {
 		return
 	}
 	m.draftIx.call = m.start(want{

@@ -33,7 +33,7 @@ func draftInput(d Draft) api.DraftInput {
 // saveAtServer creates or updates the server's copy. One such call is in flight a draft; newer text waits for its
 // answer. These calls may run only once: after a lost answer the server is asked what it has before anything else.
 func (m *Mail) saveAtServer(rec *draftRecord) {
-	if m.closing || m.opts.Passive || m.offline && m.now().Before(m.nextTry) || m.now().Before(m.limitedUntil) {
+	if m.closing || m.opts.Passive || m.offline && m.now().Before(m.nextTry) || m.quiet() {
 		rec.serverAt = m.now().Add(5 * time.Second)
 		return
 	}

@@ -331,7 +331,7 @@ func (m *Mail) labelNotMade(name, title string, ids []ThreadID, f api.Final) {
 
 // loadCounts asks for the numbers of the sidebar.
 func (m *Mail) loadCounts() {
-	if m.folders.countsCall != "" || m.closing {
+	if m.folders.countsCall != "" || m.closing || m.holdBack(false) {
 		return
 	}
 	seq := m.next()

@@ -142,6 +142,12 @@ func (m *Mail) loadList(l *list, person bool) {
 		}
 		return
 	}
+	if m.holdBack(person) {
+		if !l.known {
+			l.problem = "too many requests"
+		}
+		return
+	}
 	if why := m.caps["folder:"+l.view.folder()]; why != "" && roleOf(l.view.folder()) == RoleSnoozed {
 		m.ownSnoozeList(l)
 		return
@@ -278,7 +284,7 @@ func (m *Mail) LoadMore(v View) {
 
 func (m *Mail) loadMore(l *list) {
 	// Screens ask again and again while the end is near: not without a connection, and not against the server's wish.
-	if l.token == "" || l.more != "" || l.call != "" || m.closing || m.offline && m.now().Before(m.nextTry) || m.now().Before(m.limitedUntil) {
+	if l.token == "" || l.more != "" || l.call != "" || m.closing || m.offline && m.now().Before(m.nextTry) || m.quiet() {
 		return
 	}
 	token, title := l.token, "Loading more of "+m.viewTitle(l.view)

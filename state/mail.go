@@ -95,7 +95,9 @@ type Mail struct {
 	offlineWhy   string
 	offlineTries int
 	nextTry      time.Time
-	limitedUntil time.Time
+	limitedUntil time.Time // after a 429 nothing is asked by itself until then
+	askedUntil   time.Time // and nothing is looked up for the person either: the server named the time
+	owed         bool      // something was not asked because of that
 	lastContact  time.Time
 	focused      bool
 	lastKey      time.Time
@@ -359,7 +361,7 @@ func (m *Mail) clockWentBack(by time.Duration) {
 			}
 		}
 	}
-	back(&m.nextTry, &m.limitedUntil, &m.lastContact, &m.lastKey, &m.nextPoll, &m.nextLock, &m.nextLook, &m.draftIx.wantedAt)
+	back(&m.nextTry, &m.limitedUntil, &m.askedUntil, &m.lastContact, &m.lastKey, &m.nextPoll, &m.nextLock, &m.nextLook, &m.draftIx.wantedAt)
 	for i := range m.again {
 		back(&m.again[i].at)
 	}
@@ -370,7 +372,7 @@ func (m *Mail) clockWentBack(by time.Duration) {
 		back(&rec.diskAt, &rec.serverAt)
 	}
 	for _, c := range m.changes {
-		back(&c.NextAt)
+		back(&c.NextAt, &c.AskedUntil)
 	}
 	for _, e := range m.outbox {
 		back(&e.followAt)
@@ -380,7 +382,7 @@ func (m *Mail) clockWentBack(by time.Duration) {
 
 // clockWentBack is the same for what an entry has on the disk.
 func (e *entry) clockWentBack(by time.Duration) {
-	for _, t := range []*time.Time{&e.FirstAttempt, &e.LastTry, &e.NextAt, &e.SettledAt} {
+	for _, t := range []*time.Time{&e.FirstAttempt, &e.LastTry, &e.NextAt, &e.AskedUntil, &e.SettledAt} {
 		if !t.IsZero() {
 			*t = t.Add(-by)
 		}

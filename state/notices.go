@@ -97,6 +97,7 @@ func (m *Mail) RetryNotice(id uint64) {
 		if n.ID == id && n.retry != nil {
 			retry := n.retry
 			m.removeNotices(func(n *notice) bool { return n.ID == id })
+			m.insist()
 			retry()
 			m.changed()
 			return

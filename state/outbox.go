@@ -40,9 +40,10 @@ type entry struct {
 	Attempts     int        `json:"attempts"`
 	Tries        int        `json:"tries"` // calls that failed since the last person's wish, for the growing wait
 	NextAt       time.Time  `json:"next"`
-	NetWait      bool       `json:"netWait"` // waits for a connection: any success lets it go
-	SignIn       bool       `json:"signIn"`  // held until the credential is mended
-	Stopped      bool       `json:"stopped"` // the person stopped it: it does not go by itself
+	AskedUntil   time.Time  `json:"askedUntil"` // the server asked not to be tried before
+	NetWait      bool       `json:"netWait"`    // waits for a connection: any success lets it go
+	SignIn       bool       `json:"signIn"`     // held until the credential is mended
+	Stopped      bool       `json:"stopped"`    // the person stopped it: it does not go by itself
 	CancelWanted bool       `json:"cancelWanted"`
 	AgainWanted  bool       `json:"againWanted,omitempty"` // the person answered AskSendAgain with yes
 	TooLate      bool       `json:"tooLate"`               // it was to be taken back, and the server said no, or nothing
@@ -141,7 +142,7 @@ func (m *Mail) showEntry(e *entry) Entry {
 	s := Entry{
 		ID: e.ID, State: e.State, Subject: e.Subject, To: e.To, ThreadID: e.Thread, CreatedAt: e.CreatedAt, ScheduledAt: e.ScheduledAt,
 		Why: e.Why, Status: e.Status, Code: e.Code, Request: e.Request, Attempts: e.Attempts, Call: e.call, EmailID: e.EmailID,
-		Replayed: e.Replayed, TestMode: e.TestMode, Ask: e.Ask, TakingBack: e.CancelWanted, SettledAt: e.SettledAt,
+		Replayed: e.Replayed, TestMode: e.TestMode, AskedUntil: e.AskedUntil, Ask: e.Ask, TakingBack: e.CancelWanted, SettledAt: e.SettledAt,
 		CanEdit: e.free() || e.State == EntryUnknown && e.Ask != AskSendAgain && !e.busy() && e.look == "",
 		CanDrop: e.free() || e.State == EntrySent || e.Ask == AskSendAgain && !e.busy(),
 	}

@@ -55,11 +55,23 @@ func (m *Mail) sendNow(e *entry) {
 			e.State = EntryUnknown
 		}
 	}
+	if m.now().Before(e.AskedUntil) {
+		m.waitAsAsked(e)
+		return
+	}
 	if m.owner {
-		m.limitedUntil = time.Time{}
+		m.insist()
 		m.try(e)
 		return
 	}
+	m.saveEntry(e, nil)
+}
+
+// waitAsAsked keeps a message from being tried before the time that the server named, whoever wishes it.
+func (m *Mail) waitAsAsked(e *entry) {
+	until := "until " + shortTime(e.AskedUntil, m.now())
+	e.State, e.NextAt, e.NetWait, e.Why = EntryWaiting, e.AskedUntil, false, "the server asked to wait "+until
+	m.addNotice(Notice{Kind: NoticeInfo, Entry: e.ID, Text: "Not yet: the server asked to wait " + until + " · " + quoted(e.Subject) + " goes then by itself"})
 	m.saveEntry(e, nil)
 }
 
@@ -140,7 +152,7 @@ func (m *Mail) takeBack(e *entry) {
 		m.dropBack(e)
 	default:
 		// Accepted, it is cancelled. Else an attempt is open or unanswered: the answer names the message first.
-		e.CancelWanted, e.Stopped, e.NextAt, e.Ask = true, false, time.Time{}, AskNothing
+		e.CancelWanted, e.Stopped, e.NextAt, e.Ask = true, false, e.AskedUntil, AskNothing
 		m.saveEntry(e, func(err error) { m.takeBackKept(e, err) })
 		m.addNotice(Notice{Kind: NoticeInfo, Entry: e.ID, Text: "Taking back " + quoted(e.Subject)})
 		m.pumpOutbox(m.now())

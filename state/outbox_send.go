@@ -34,7 +34,7 @@ func (m *Mail) pumpOutbox(now time.Time) {
 		case e.State == EntryAccepted:
 			if e.CancelWanted {
 				m.cancelEmail(e)
-			} else if e.follow == "" && !now.Before(e.followAt) {
+			} else if e.follow == "" && !now.Before(e.followAt) && !m.quiet() {
 				m.followEmail(e)
 			}
 		case m.mayTry(e, now):
@@ -54,7 +54,7 @@ func (m *Mail) mayTry(e *entry, now time.Time) bool {
 	default:
 		return false
 	}
-	if e.Ask != AskNothing || now.Before(e.NextAt) || now.Before(m.limitedUntil) && e.State != EntryQueued {
+	if e.Ask != AskNothing || now.Before(e.NextAt) || m.quiet() && e.State != EntryQueued {
 		return false
 	}
 	if !e.attempted() {
@@ -286,6 +286,7 @@ func (m *Mail) sendRefused(e *entry, ae *api.Error, only bool, now time.Time) {
 	wait := jitter(growing(15*time.Second, 15*time.Minute, e.Tries))
 	if ae.HasRetryAfter {
 		wait = max(wait, ae.RetryAfter)
+		e.AskedUntil = now.Add(ae.RetryAfter)
 	}
 	switch {
 	case ae.Status == 429:

@@ -24,7 +24,7 @@ func (m *Mail) loadPeople() { m.askPeople("") }
 
 // askPeople asks the server for people, all the recent ones or those that match q.
 func (m *Mail) askPeople(q string) {
-	if m.people.call != "" || m.closing || m.opts.Passive {
+	if m.people.call != "" || m.closing || m.opts.Passive || m.quiet() {
 		return
 	}
 	if m.people.asked == nil {

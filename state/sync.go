@@ -38,7 +38,8 @@ func (m *Mail) begin() {
 func (m *Mail) Refresh() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.offline, m.offlineTries, m.nextTry, m.limitedUntil = false, 0, time.Time{}, time.Time{}
+	m.offline, m.offlineTries, m.nextTry = false, 0, time.Time{}
+	m.insist()
 	m.pokeOutbox()
 	m.pokeChanges()
 	m.refresh(true)
@@ -63,6 +64,10 @@ func (m *Mail) refresh(person bool) {
 	if m.opts.Passive || m.closing {
 		return
 	}
+	if m.holdBack(person) {
+		m.nextPoll = m.now().Add(m.pollPause())
+		return
+	}
 	for _, rec := range m.rows {
 		if rec.problem != "" {
 			rec.problem = ""
@@ -83,6 +88,27 @@ func (m *Mail) refresh(person bool) {
 	}
 	m.loadDraftList()
 	m.nextPoll = m.now().Add(m.pollPause())
+}
+
+// quiet reports that the server said that it gets too many requests: nothing is asked by itself. With the lock held.
+func (m *Mail) quiet() bool { return m.now().Before(m.limitedUntil) }
+
+// insist lifts the pause that this program made after a 429 by itself, because the person does not want to wait. One that
+// the server named (Retry-After) stays.
+func (m *Mail) insist() { m.limitedUntil = m.askedUntil }
+
+// holdBack reports that nothing may be asked now; it is asked by itself when that is over. Whoever wanted it is told why.
+func (m *Mail) holdBack(person bool) bool {
+	if !m.quiet() {
+		return false
+	}
+	m.owed = true
+	if person && m.now().Before(m.askedUntil) {
+		text := "Not yet: the server asked to wait until " + shortTime(m.askedUntil, m.now()) + " · goes then by itself"
+		m.removeNotices(func(n *notice) bool { return n.Text == text })
+		m.addNotice(Notice{Kind: NoticeInfo, Text: text})
+	}
+	return true
 }
 
 // SetFocus says that the terminal has the focus or not, or (true) that a key came.
@@ -121,13 +147,18 @@ func (m *Mail) tickSync(now time.Time) {
 	if m.opts.Passive {
 		return
 	}
+	if m.owed && !m.quiet() {
+		m.owed = false
+		m.refresh(!m.list(m.current).known)
+		return
+	}
 	if m.offline && !m.nextTry.IsZero() && !now.Before(m.nextTry) {
 		m.offlineTries++
 		m.nextTry = now.Add(jitter(growing(15*time.Second, 15*time.Minute, m.offlineTries)))
 		m.refresh(false)
 		return
 	}
-	if m.opts.Poke == nil && !now.Before(m.nextPoll) && !m.offline && !now.Before(m.limitedUntil) {
+	if m.opts.Poke == nil && !now.Before(m.nextPoll) && !m.offline && !m.quiet() {
 		m.nextPoll = now.Add(m.pollPause())
 		m.refresh(false)
 	}

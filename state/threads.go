@@ -63,7 +63,7 @@ func (m *Mail) record(id ThreadID) *threadRecord {
 // what was scrolled past and has not begun. With the lock held.
 func (m *Mail) fetchRows() {
 	l := m.lists[m.current]
-	if l == nil || m.opts.Passive || m.closing || (m.offline && m.now().Before(m.nextTry)) || m.now().Before(m.limitedUntil) {
+	if l == nil || m.opts.Passive || m.closing || (m.offline && m.now().Before(m.nextTry)) || m.quiet() {
 		return
 	}
 	first, last := m.visibleRange(m.current)
@@ -119,6 +119,10 @@ func (m *Mail) dropFetches() {
 // fetchThread asks for one thread. With the lock held.
 func (m *Mail) fetchThread(id ThreadID, p api.Priority, person bool) {
 	rec := m.record(id)
+	if m.now().Before(m.askedUntil) && m.holdBack(person) {
+		rec.problem, rec.rev = "too many requests", m.next()
+		return
+	}
 	seq := m.next()
 	rec.stale, rec.priority, rec.problem = false, p, ""
 	w := want{
@@ -257,7 +261,7 @@ func (m *Mail) OpenThread(id ThreadID) {
 
 // loadEvent asks for the invitation of an open conversation, once for each state of it.
 func (m *Mail) loadEvent(id ThreadID, rec *threadRecord) {
-	if !rec.row.Invite || rec.eventFor == rec.row.Messages || m.opts.Passive || m.closing {
+	if !rec.row.Invite || rec.eventFor == rec.row.Messages || m.opts.Passive || m.closing || m.quiet() {
 		return
 	}
 	rec.eventFor = rec.row.Messages

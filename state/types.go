@@ -186,6 +186,7 @@ type Entry struct {
 	To          []Address // everybody it goes to
 	ThreadID    ThreadID
 	CreatedAt   time.Time
+	AskedUntil  time.Time // the server asked (Retry-After) not to be tried before; zero: it did not
 	Until       time.Time // [EntryWaiting]: when it is tried again; [EntryAccepted]: when its undo window ends, or zero
 	ScheduledAt time.Time // "send later", or zero
 	Why         string    // a short reason for waiting, held, unknown and failed: "server busy (503)"
