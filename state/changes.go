@@ -51,7 +51,7 @@ func (c *change) counts(seq uint64) bool {
 
 // once reports that the call of the kind must never be repeated by itself.
 func (k ChangeKind) once() bool {
-	return k == ChangeMute || k == ChangeUnmute || k == ChangeDelete
+	return k == ChangeMute || k == ChangeUnmute || k == ChangeDelete || k.answers()
 }
 
 // words for lines of news: done, doing, to do, what undo does.
@@ -71,6 +71,10 @@ var changeWords = map[ChangeKind]struct{ done, doing, todo, undo string }{
 	ChangeUnmute:   {"Unmuted %s", "Unmuting", "unmute", "mutes again"},
 	ChangeLabels:   {"Labelled %s", "Labelling", "change the labels of", "takes that back"},
 	ChangeDelete:   {"Deleted %s for good", "Deleting", "delete", ""},
+
+	ChangeAccept:    {"Accepted %s", "Accepting", "accept", ""},
+	ChangeTentative: {"Answered “maybe” to %s", "Answering “maybe” to", "answer “maybe” to", ""},
+	ChangeDecline:   {"Declined %s", "Declining", "decline", ""},
 }
 
 // Do applies a change to threads at once and sees to it that the server gets it. Threads on which it would change
@@ -85,6 +89,9 @@ func (m *Mail) do(ids []ThreadID, c Change) {
 	if ok, why := m.can(c.Kind, m.current); !ok {
 		m.addNotice(Notice{Kind: NoticeInfo, Text: "Cannot " + changeWords[c.Kind].todo + " here: " + why})
 		return
+	}
+	if c.Kind.answers() {
+		m.replaceAnswers(ids)
 	}
 	batch := newID()
 	listed := map[ThreadID]bool{}

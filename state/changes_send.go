@@ -104,6 +104,7 @@ var changeOps = map[ChangeKind]string{
 	ChangeArchive: "threads.update", ChangeInbox: "threads.update", ChangeSpam: "threads.update", ChangeLabels: "threads.update",
 	ChangeTrash: "threads.trash", ChangeRestore: "threads.restore", ChangeSnooze: "threads.snooze", ChangeUnsnooze: "threads.unsnooze",
 	ChangeMute: "threads.mute", ChangeUnmute: "threads.unmute", ChangeDelete: "threads.delete",
+	ChangeAccept: "calendar.respondToEvent", ChangeTentative: "calendar.respondToEvent", ChangeDecline: "calendar.respondToEvent",
 }
 
 // changeCall makes the call of a change.
@@ -139,6 +140,8 @@ func (m *Mail) changeCall(c *change) (func(context.Context, *api.Client) (any, e
 		return func(ctx context.Context, a *api.Client) (any, error) { return a.Threads.Unmute(ctx, id) }, nil
 	case ChangeDelete:
 		return func(ctx context.Context, a *api.Client) (any, error) { return a.Threads.Delete(ctx, id) }, nil
+	case ChangeAccept, ChangeTentative, ChangeDecline:
+		return answerCall(c.Change), nil
 	case ChangeRead, ChangeUnread:
 		patch.Read = api.Set(c.Change.Kind == ChangeRead)
 	case ChangeStar, ChangeUnstar:
@@ -175,6 +178,9 @@ func (m *Mail) changeAnswered(c *change, f api.Final) {
 	case f.Err == nil:
 		c.State, c.settled = changeSettled, m.next()
 		m.deleteChange(c)
+		if e, ok := f.Value.(*api.CalendarEvent); ok {
+			m.answered(c, e)
+		}
 		if rec := m.rows[c.Thread]; rec != nil {
 			rec.stale = true
 			if k := c.Change.Kind; k == ChangeMute || k == ChangeUnmute { // not every server tells it with the thread
@@ -257,7 +263,7 @@ func (m *Mail) refuseChange(c *change, err error) {
 	m.log.Warn("change refused", "kind", string(c.Change.Kind), "error", err.Error())
 	text := fmt.Sprintf("Could not %s %s: %s", changeWords[c.Change.Kind].todo, quoted(c.Subject), reason(err))
 	gone := errors.Is(err, api.ErrNotFound)
-	if !gone {
+	if !gone && !c.Change.Kind.answers() {
 		text += " · it is back in place"
 	}
 	if !gone || !c.Change.Quiet || c.Undoes != "" { // nobody misses the mark on what is not there
@@ -314,6 +320,9 @@ func (m *Mail) askChange(c *change, why string) {
 	}
 	if rec := m.rows[c.Thread]; rec != nil {
 		rec.stale = true
+	}
+	if c.Change.Kind.answers() {
+		m.lookAtAnswer(c.Thread)
 	}
 	m.refresh(false)
 }

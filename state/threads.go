@@ -18,6 +18,7 @@ type threadRecord struct {
 	thread   *api.Thread     // nil: not in memory
 	event    *api.CalendarEvent
 	eventFor int    // messages when the event was asked for
+	eventSeq uint64 // when the event was asked for, or answered
 	seq      uint64 // when the newest answer was asked for
 	asOf     time.Time
 	stale    bool
@@ -265,6 +266,7 @@ func (m *Mail) loadEvent(id ThreadID, rec *threadRecord) {
 		return
 	}
 	rec.eventFor = rec.row.Messages
+	seq := m.next()
 	m.start(want{
 		op: "threads.getEvent", title: "Loading the invitation", purpose: "event", priority: api.Visible,
 		key: "event/" + string(id), resources: []string{"thread/" + string(id)},
@@ -272,8 +274,7 @@ func (m *Mail) loadEvent(id ThreadID, rec *threadRecord) {
 		done: func(f api.Final) {
 			switch {
 			case f.Err == nil:
-				rec.event = f.Value.(*api.CalendarEvent)
-				rec.rev = m.next()
+				m.eventArrived(id, rec, f.Value.(*api.CalendarEvent), seq)
 			case !errors.Is(f.Err, api.ErrNotFound):
 				rec.eventFor = 0 // asked again when the conversation is opened again
 			}
@@ -291,7 +292,7 @@ func (m *Mail) Thread(id ThreadID) Thread {
 	}
 	t := Thread{Row: m.showRow(id), Known: rec.thread != nil, Loading: rec.call != "", AsOf: rec.asOf, Problem: rec.problem, Rev: rec.rev}
 	if rec.thread != nil {
-		t.Messages, t.Event = rec.thread.Messages, rec.event
+		t.Messages, t.Event, t.Answer = rec.thread.Messages, rec.event, m.answer(id, rec)
 		rec.used = m.next()
 	}
 	return t

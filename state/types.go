@@ -110,6 +110,7 @@ type Thread struct {
 	Row      Row
 	Messages []api.Message
 	Event    *api.CalendarEvent // the invitation in it, when there is one and it is known
+	Answer   ChangeKind         // the person's own answer to it, on its way or at the server; empty: none yet
 	Known    bool               // false: the messages are not here yet
 	Loading  bool
 	AsOf     time.Time
@@ -137,6 +138,11 @@ const (
 	ChangeUnmute   ChangeKind = "unmute"
 	ChangeLabels   ChangeKind = "labels"
 	ChangeDelete   ChangeKind = "delete" // for good; ask the person first
+
+	// Answers to the invitation of a conversation: [Change.Event] names it. The organizer is told, so nothing undoes them.
+	ChangeAccept    ChangeKind = "accept"
+	ChangeTentative ChangeKind = "tentative"
+	ChangeDecline   ChangeKind = "decline"
 )
 
 // Change is what to do to one or more threads.
@@ -145,6 +151,7 @@ type Change struct {
 	Until  time.Time // [ChangeSnooze]: when it wakes
 	Add    []Label   // [ChangeLabels]
 	Remove []Label   // [ChangeLabels]
+	Event  string    // [ChangeAccept], [ChangeTentative], [ChangeDecline]: the id of [Thread.Event]
 	Quiet  bool      // no line of news and no place in the undo list: reading marks as read
 }
 
