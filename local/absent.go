@@ -42,6 +42,7 @@ const (
 	noService   = "is part of the hosted service"
 	noWorkspace = "belongs to a workspace of the hosted service; a local mailbox belongs to whoever can read its file"
 	noDNS       = "needs a domain and a public mail server"
+	noFetch     = "fetches a calendar from the internet, which a local mailbox does not; calendar.importIcs takes its file"
 	noTracking  = "needs a server that others can reach; a local mailbox tracks nobody"
 )
 
@@ -60,7 +61,8 @@ var absences = map[string]string{
 	"labels.test": noModel, "threads.summary": noModel, "threads.replySuggestions": noModel,
 	"templates.design": noModel, "templates.redesign": noModel, "templates.getAnalytics": noTracking, "tools.estimateCost": noService,
 	"files.createLink": "needs a server that others can reach", "languages.list": noModel,
-	"calendar.createFeed": "needs a server that others can reach",
+	"calendar.createSubscription": noFetch, "calendar.deleteSubscription": noFetch, "calendar.listSubscriptions": noFetch,
+	"calendar.refreshSubscription": noFetch, "calendar.updateSubscription": noFetch,
 }
 
 // absent answers for an operation of the contract that a local mailbox does not have. The status is one that no client

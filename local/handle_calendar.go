@@ -232,10 +232,19 @@ func (s *Server) wireOccurrence(e *storedEvent, w map[string]any, start, end tim
 	for _, k := range []string{"allDay", "summary", "location", "status", "transparency", "isOrganizer", "subscriptionId"} {
 		out[k] = w[k]
 	}
-	for _, a := range e.attendees() {
-		if email, _ := a["email"].(string); s.own[strings.ToLower(email)] {
-			out["myPartstat"] = a["partstat"]
-		}
+	if mine := s.myPartstat(e); mine != "" {
+		out["myPartstat"] = mine
 	}
 	return out
+}
+
+// myPartstat is what this mailbox answered to an event; empty when it is not invited.
+func (s *Server) myPartstat(e *storedEvent) string {
+	for _, a := range e.attendees() {
+		if email, _ := a["email"].(string); s.own[strings.ToLower(email)] {
+			answer, _ := a["partstat"].(string)
+			return answer
+		}
+	}
+	return ""
 }

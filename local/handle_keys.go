@@ -36,6 +36,7 @@ type caller struct {
 	scopes    []string
 	addresses []string // that the key may send from; nil: every one
 	domains   []string
+	served    bool // the request came from outside of this process
 }
 
 func (w *caller) wireID() string {
@@ -90,12 +91,12 @@ func neededScope(name, verb string) string {
 	return space + ":write"
 }
 
-// openOperations are those for which clients send no credential.
-var openOperations = []string{"tempMail.listDomains", "tempMail.create", "forms.subscribe"}
+// openOperations are those for which clients send no credential. The address of a feed is its own.
+var openOperations = []string{"tempMail.listDomains", "tempMail.create", "forms.subscribe", feedPath}
 
 // caller finds out who asks. A route of nil is one that is not there: whether it is, only those are told who have a key.
 func (h *handler) caller(r *http.Request, rt *route, params []string) (*caller, error) {
-	own := &caller{scope: h.scope, scopes: scopes}
+	own := &caller{scope: h.scope, scopes: scopes, served: h.locked}
 	name := ""
 	if rt != nil {
 		name = rt.name
@@ -135,7 +136,7 @@ func (h *handler) caller(r *http.Request, rt *route, params []string) (*caller, 
 // madeKey looks a key up by its hash and notes its use. A key that is switched off is as unknown as any other.
 func (s *Server) madeKey(r *http.Request, hash []byte) (*caller, error) {
 	ctx, now := r.Context(), s.now().UnixMilli()
-	w := &caller{scope: hex.EncodeToString(hash[:16])}
+	w := &caller{scope: hex.EncodeToString(hash[:16]), served: true}
 	var list string
 	var addresses, domains sql.NullString
 	err := s.reader.QueryRowContext(ctx, `SELECT id, scopes, addresses, domains FROM api_keys WHERE hash = ? AND revoked_at IS NULL

@@ -197,6 +197,10 @@ func (s *Server) tell(t *tx, from mailparse.Address, to []mailparse.Address, e m
 	if len(to) == 0 {
 		return nil
 	}
+	if organizerOf(e) == "" { // it came from a file
+		e = maps.Clone(e)
+		e["organizer"] = map[string]any{"email": from.Email, "name": nullText(from.Name)}
+	}
 	_, err := s.enqueue(t, mailparse.Outgoing{
 		From: from, To: to, Subject: eventSubject(title, e), Text: s.eventText(e),
 		Calendar: writeICS(e, method, time.UnixMilli(t.now), nil), CalendarMethod: method,

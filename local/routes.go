@@ -115,6 +115,15 @@ func routes() []route {
 		{"POST", "/calendar/events/:id/cancel", optionalBody, (*Server).cancelEvent},
 		{"POST", "/calendar/events/:id/respond", needsBody, (*Server).respondToEvent},
 		{"POST", "/calendar/events/:id/decline-proposal", needsBody, (*Server).declineProposal},
+		{"GET", "/calendar/feeds", noBody, (*Server).listFeeds},
+		{"POST", "/calendar/feeds", needsBody, (*Server).createFeed},
+		{"POST", "/calendar/feeds/:id/reset", optionalBody, (*Server).resetFeed},
+		{"DELETE", "/calendar/feeds/:id", noBody, (*Server).deleteFeed},
+		{"GET", feedPath, noBody, (*Server).readFeed},
+		{"GET", "/calendar/imports", noBody, (*Server).listCalendarImports},
+		{"POST", "/calendar/imports", noBody, (*Server).importCalendar},
+		{"GET", "/calendar/imports/:id", noBody, (*Server).getCalendarImport},
+		{"POST", "/calendar/imports/:id/undo", optionalBody, (*Server).undoCalendarImport},
 
 		{"GET", "/sender-categories", noBody, (*Server).listSenderCategories},
 		{"PUT", "/sender-categories/:email", needsBody, (*Server).setSenderCategory},
@@ -183,7 +192,11 @@ func routes() []route {
 	there := map[string]bool{}
 	for _, r := range table {
 		key := r.verb + " " + pattern(r.path)
-		out = append(out, route{names[key], r.verb, strings.Split(r.path[1:], "/"), r.body, r.handle})
+		name := names[key]
+		if name == "" {
+			name = r.path // beyond the contract
+		}
+		out = append(out, route{name, r.verb, strings.Split(r.path[1:], "/"), r.body, r.handle})
 		there[key] = true
 	}
 	for _, op := range known {

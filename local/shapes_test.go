@@ -155,9 +155,9 @@ func (b *shapeBook) object(kind string, fields map[string]shapeField, m map[stri
 	if kind == "AddressBookPage" {
 		list = "addresses"
 	}
-	_, handedOut := fields[list]
+	handedOut := strings.HasPrefix(fields[list].kind, "[")
 	for name, f := range fields {
-		if name == list {
+		if handedOut && name == list {
 			name = "data"
 		}
 		v, there := m[name]
