@@ -40,6 +40,8 @@ type app struct {
 	screens []Screen // over the panes, the last on top
 	dialogs []Screen // above all, the last on top
 
+	preview preview // what the reader shows beside the list
+
 	pending    []string // keys of an unfinished sequence
 	pasteUntil time.Time
 	focusSent  time.Time
@@ -148,7 +150,7 @@ func (a *app) top() Screen {
 // Update handles a message. It changes memory only.
 func (a *app) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	a.now = a.o.Mail.Now()
-	cmd := a.handle(msg)
+	cmd := join(a.handle(msg), a.followList())
 	return a, join(cmd, a.tickCmd())
 }
 
@@ -258,6 +260,7 @@ func (a *app) tickCmd() tea.Cmd {
 		}
 	}
 	soon(newsEvery(a.newsInput()))
+	soon(a.preview.due.Sub(a.now))
 	soon(a.flash.until.Sub(a.now))
 	soon(a.hello.until.Sub(a.now))
 	for _, s := range []Screen{a.screen(), a.top()} {

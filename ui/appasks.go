@@ -150,8 +150,7 @@ func (a *app) gone(ids []state.ThreadID) tea.Cmd {
 	}
 	if a.focus != paneReader || a.threads.row() == nil {
 		a.reader.close()
-		a.setFocus(paneThreads)
-		return nil
+		return a.setFocus(paneThreads)
 	}
 	return a.openThread(a.threads.cursor)
 }

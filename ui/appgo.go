@@ -8,9 +8,16 @@ import (
 )
 
 func (a *app) openView(v state.View) {
-	f := a.frame(a.threads)
-	a.threads.open(v, f)
-	a.folders.follow(a.threads.view, f)
+	a.threads.open(v, a.frame(a.threads))
+	a.viewChanged()
+}
+
+// viewChanged brings the panes beside the list in line with it: what was read in another list is not open any more.
+func (a *app) viewChanged() {
+	a.folders.follow(a.threads.view, a.frame(a.folders))
+	if a.reader.view != a.threads.view {
+		a.reader.close()
+	}
 }
 
 // goTo is the role that each way of going leads to.
@@ -73,7 +80,7 @@ func (a *app) back() tea.Cmd {
 	}
 	if v, ok := a.threads.previous(); ok {
 		a.threads.show(v, a.frame(a.threads))
-		a.folders.follow(a.threads.view, a.frame(a.folders))
+		a.viewChanged()
 		return nil
 	}
 	quit := "q"
@@ -84,21 +91,24 @@ func (a *app) back() tea.Cmd {
 	return nil
 }
 
-func (a *app) move(by int) {
+func (a *app) move(by int) tea.Cmd {
 	if len(a.screens) > 0 {
-		return
+		return nil
 	}
-	a.setFocus((a.focus + by + 3) % 3)
+	return a.setFocus((a.focus + by + 3) % 3)
 }
 
-// setFocus gives the keys to a pane; an empty reader takes none.
-func (a *app) setFocus(pane int) {
+// setFocus gives the keys to a pane; an empty reader takes none, and what it shows beside the list is opened.
+func (a *app) setFocus(pane int) tea.Cmd {
+	if pane == paneReader && a.reader.peek {
+		return a.openThread(a.reader.id)
+	}
 	if pane == paneReader && a.reader.id == "" {
-		if a.at.wide || a.focus == paneFolders {
-			pane = paneThreads
-		} else {
-			return
+		if !a.at.wide && a.focus != paneFolders {
+			return nil
 		}
+		pane = paneThreads
 	}
 	a.focus = pane
+	return nil
 }

@@ -167,16 +167,16 @@ func (a *app) global(action keymap.Action) tea.Cmd {
 	case keymap.Back:
 		return a.back()
 	case keymap.NextPane:
-		a.move(1)
+		return a.move(1)
 	case keymap.PrevPane:
-		a.move(-1)
+		return a.move(-1)
 	case keymap.FocusLeft:
 		if a.focus > paneFolders && len(a.screens) == 0 {
-			a.setFocus(a.focus - 1)
+			return a.setFocus(a.focus - 1)
 		}
 	case keymap.FocusRight:
 		if a.focus < paneReader && len(a.screens) == 0 {
-			a.setFocus(a.focus + 1)
+			return a.setFocus(a.focus + 1)
 		}
 	case keymap.GoFolders:
 		a.closeAll()
@@ -256,8 +256,9 @@ func (a *app) mouse(m tea.MouseMsg) tea.Cmd {
 		}
 	}
 	m.X = x
+	var cmd tea.Cmd
 	if m.Button == tea.MouseButtonLeft {
-		a.setFocus(pane)
+		cmd = a.setFocus(pane)
 	}
-	return a.update(a.panes()[pane], m)
+	return join(cmd, a.update(a.panes()[pane], m))
 }
