@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/clipperhouse/displaywidth"
@@ -422,12 +421,8 @@ var bigTexts = map[string]string{
 func TestEditorHoldsBigPaste(t *testing.T) {
 	for name, text := range bigTexts {
 		e := editorAt("", 78, 20)
-		began := time.Now()
 		e.paste(text)
 		rows := drawEditor(e)
-		if d := time.Since(began); d > time.Second {
-			t.Errorf("%s: a paste of 200 kB took %v", name, d)
-		}
 		if e.text() != text {
 			t.Errorf("%s: something of the paste is missing", name)
 		}

@@ -52,13 +52,9 @@ func TestIndexOfDifficultMail(t *testing.T) {
 			} else if raw, err = os.ReadFile(filepath.Join(dir, file)); err != nil {
 				t.Fatal(err)
 			}
-			start := time.Now()
 			m, err := Parse(context.Background(), raw, Limits{})
 			if err != nil {
 				t.Fatal(err)
-			}
-			if d := time.Since(start); d > 2*time.Second {
-				t.Errorf("took %v", d)
 			}
 			if id != "" && m.MessageID != id {
 				t.Errorf("Message-ID %q, want %q", m.MessageID, id)
