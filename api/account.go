@@ -46,21 +46,6 @@ type LabelColor struct {
 	TextColor       string `json:"textColor"`
 }
 
-// UnmarshalJSON reads the wire form.
-func (l *Label) UnmarshalJSON(b []byte) error {
-	type plain Label
-	w := struct {
-		*plain
-		CreatedAt Instant `json:"createdAt"`
-		UpdatedAt Instant `json:"updatedAt"`
-	}{plain: (*plain)(l)}
-	if err := json.Unmarshal(b, &w); err != nil {
-		return err
-	}
-	l.CreatedAt, l.UpdatedAt = w.CreatedAt.pointer(), w.UpdatedAt.pointer()
-	return nil
-}
-
 // PeopleListParams narrows a list of people. Zero fields are left out.
 type PeopleListParams struct {
 	Q       string
@@ -102,22 +87,6 @@ type KnownPerson struct {
 type ContactRule struct {
 	Rule string           `json:"rule"`
 	List ContactBlockList `json:"list"`
-}
-
-// UnmarshalJSON reads the wire form.
-func (p *KnownPerson) UnmarshalJSON(b []byte) error {
-	type plain KnownPerson
-	w := struct {
-		*plain
-		LastAt    Instant `json:"lastAt"`
-		CreatedAt Instant `json:"createdAt"`
-		UpdatedAt Instant `json:"updatedAt"`
-	}{plain: (*plain)(p)}
-	if err := json.Unmarshal(b, &w); err != nil {
-		return err
-	}
-	p.LastAt, p.CreatedAt, p.UpdatedAt = w.LastAt.pointer(), w.CreatedAt.pointer(), w.UpdatedAt.pointer()
-	return nil
 }
 
 // PeoplePage is a page of people.
@@ -188,20 +157,6 @@ type Key struct {
 	AddressAllowlist []string   `json:"addressAllowlist"` // nil: every address
 	DomainAllowlist  []string   `json:"domainAllowlist"`  // nil: every domain
 	ExpiresAt        *time.Time `json:"expiresAt"`
-}
-
-// UnmarshalJSON reads the wire form.
-func (k *Key) UnmarshalJSON(b []byte) error {
-	type plain Key
-	w := struct {
-		*plain
-		ExpiresAt Instant `json:"expiresAt"`
-	}{plain: (*plain)(k)}
-	if err := json.Unmarshal(b, &w); err != nil {
-		return err
-	}
-	k.ExpiresAt = w.ExpiresAt.pointer()
-	return nil
 }
 
 // Pong is the answer of Ping.

@@ -1,9 +1,6 @@
 package api
 
-import (
-	"encoding/json"
-	"time"
-)
+import "time"
 
 // CalendarEvent is an event as the calendar knows it. Empty strings and nil times
 // stand for what the server leaves open.
@@ -38,23 +35,6 @@ type CalendarEvent struct {
 	UpdatedAt      time.Time          `json:"updatedAt"`
 }
 
-// UnmarshalJSON reads the wire form.
-func (e *CalendarEvent) UnmarshalJSON(b []byte) error {
-	type plain CalendarEvent
-	w := struct {
-		*plain
-		Start     Instant `json:"start"`
-		End       Instant `json:"end"`
-		CreatedAt Instant `json:"createdAt"`
-		UpdatedAt Instant `json:"updatedAt"`
-	}{plain: (*plain)(e)}
-	if err := json.Unmarshal(b, &w); err != nil {
-		return err
-	}
-	e.Start, e.End, e.CreatedAt, e.UpdatedAt = w.Start.Time, w.End.Time, w.CreatedAt.Time, w.UpdatedAt.Time
-	return nil
-}
-
 // CalendarAlarm is a reminder.
 type CalendarAlarm struct {
 	MinutesBefore int    `json:"minutesBefore"`
@@ -72,20 +52,4 @@ type CalendarAttendee struct {
 	RespondedAt   *time.Time `json:"respondedAt"`
 	ProposedStart *time.Time `json:"proposedStart"`
 	ProposedEnd   *time.Time `json:"proposedEnd"`
-}
-
-// UnmarshalJSON reads the wire form.
-func (a *CalendarAttendee) UnmarshalJSON(b []byte) error {
-	type plain CalendarAttendee
-	w := struct {
-		*plain
-		RespondedAt   Instant `json:"respondedAt"`
-		ProposedStart Instant `json:"proposedStart"`
-		ProposedEnd   Instant `json:"proposedEnd"`
-	}{plain: (*plain)(a)}
-	if err := json.Unmarshal(b, &w); err != nil {
-		return err
-	}
-	a.RespondedAt, a.ProposedStart, a.ProposedEnd = w.RespondedAt.pointer(), w.ProposedStart.pointer(), w.ProposedEnd.pointer()
-	return nil
 }

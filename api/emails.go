@@ -142,24 +142,6 @@ type Email struct {
 	Translation *EmailTranslation `json:"translation"` // nil: none
 }
 
-// UnmarshalJSON reads the wire form.
-func (e *Email) UnmarshalJSON(b []byte) error {
-	type plain Email
-	w := struct {
-		*plain
-		ScheduledAt      Instant `json:"scheduledAt"`
-		CancellableUntil Instant `json:"cancellableUntil"`
-		SentAt           Instant `json:"sentAt"`
-		CreatedAt        Instant `json:"createdAt"`
-	}{plain: (*plain)(e)}
-	if err := json.Unmarshal(b, &w); err != nil {
-		return err
-	}
-	e.ScheduledAt, e.CancellableUntil, e.SentAt, e.CreatedAt = w.ScheduledAt.pointer(), w.CancellableUntil.pointer(), w.SentAt.pointer(), w.CreatedAt.Time
-	notNil(&e.Recipients)
-	return nil
-}
-
 // EmailRecipient is one recipient's copy of an email.
 type EmailRecipient struct {
 	Email       string          `json:"email"`
@@ -170,20 +152,6 @@ type EmailRecipient struct {
 	DeliveredAt *time.Time      `json:"deliveredAt"`
 }
 
-// UnmarshalJSON reads the wire form.
-func (r *EmailRecipient) UnmarshalJSON(b []byte) error {
-	type plain EmailRecipient
-	w := struct {
-		*plain
-		DeliveredAt Instant `json:"deliveredAt"`
-	}{plain: (*plain)(r)}
-	if err := json.Unmarshal(b, &w); err != nil {
-		return err
-	}
-	r.DeliveredAt = w.DeliveredAt.pointer()
-	return nil
-}
-
 // SentEmail is the answer of a send.
 type SentEmail struct {
 	Email
@@ -191,18 +159,6 @@ type SentEmail struct {
 	Replayed bool `json:"replayed"`
 	// IdempotencyKey is the key that the send went out under.
 	IdempotencyKey string `json:"-"`
-}
-
-// UnmarshalJSON reads the wire form.
-func (s *SentEmail) UnmarshalJSON(b []byte) error {
-	var w struct {
-		Replayed bool `json:"replayed"`
-	}
-	if err := json.Unmarshal(b, &w); err != nil {
-		return err
-	}
-	s.Replayed = w.Replayed
-	return json.Unmarshal(b, &s.Email)
 }
 
 // EmailListParams narrows a list of emails. Zero fields are left out.

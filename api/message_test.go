@@ -142,7 +142,7 @@ func TestThreadDecoding(t *testing.T) {
 		{"id":"undated"},
 		{"id":"middle","receivedAt":"2026-03-02T00:00:00Z"}],
 		"labels":[{"id":"INBOX","name":"Inbox","color":"#fff"},{"id":"x","name":"X","color":{"backgroundColor":"red"}}],
-		"totalReplies":3,"deliveredTo":null,"snoozedUntil":"2026-03-01T09:30:00.000Z"}`), &th)
+		"totalReplies":3,"deliveredTo":null,"snoozedUntil":"2026-03-01T09:30:00.000Z","muted":true}`), &th)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestThreadDecoding(t *testing.T) {
 	if th.Messages[0].ThreadID != "other" || th.Messages[1].ThreadID != "t1" || th.MessageCount != 4 || !th.HasUnread || th.TotalReplies != 3 {
 		t.Errorf("%+v", th)
 	}
-	if th.SnoozedUntil == nil || !th.SnoozedUntil.Equal(when) || !reflect.DeepEqual(th.Labels, []ThreadLabel{{"INBOX", "Inbox", "#fff"}, {"x", "X", "red"}}) {
+	if th.Muted == nil || !*th.Muted || th.SnoozedUntil == nil || !th.SnoozedUntil.Equal(when) || !reflect.DeepEqual(th.Labels, []ThreadLabel{{"INBOX", "Inbox", "#fff"}, {"x", "X", "red"}}) {
 		t.Errorf("%+v", th)
 	}
 	var empty Thread

@@ -31,14 +31,15 @@ func fetchList[T any](ctx context.Context, c *core, op string, args []string, q 
 	return page.Items, nil
 }
 
-// decodeInto reads the JSON of an answer. Where it holds an instant in a form that
-// time.Time does not know, instants are read leniently.
+// decodeInto reads the JSON of an answer, with instants in UTC. Where it holds an instant in
+// a form that time.Time does not know, instants are read leniently.
 func decodeInto(b []byte, out any) error {
+	target := reflect.ValueOf(out).Elem()
 	first := json.Unmarshal(b, out)
 	if first == nil {
+		intoUTC(target)
 		return nil
 	}
-	target := reflect.ValueOf(out).Elem()
 	v, changed := lenientTimes(decodeAny(b), target.Type())
 	if !changed {
 		return first
@@ -51,7 +52,36 @@ func decodeInto(b []byte, out any) error {
 	if json.Unmarshal(again, out) != nil {
 		return first
 	}
+	intoUTC(target)
 	return nil
+}
+
+// intoUTC gives every instant in v, which came with whatever offset the server likes, the
+// zone UTC.
+func intoUTC(v reflect.Value) {
+	if at, ok := v.Addr().Interface().(*time.Time); ok {
+		*at = at.UTC()
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			intoUTC(v.Elem())
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return
+		}
+		for i := range v.Len() {
+			intoUTC(v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				intoUTC(v.Field(i))
+			}
+		}
+	}
 }
 
 var timeType = reflect.TypeFor[time.Time]()

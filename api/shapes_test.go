@@ -125,9 +125,17 @@ func TestLenientInstants(t *testing.T) {
 		if ok != k.CreatedAt.Equal(want) || ok != (k.ExpiresAt != nil && k.ExpiresAt.Equal(want)) || !ok && !k.CreatedAt.IsZero() {
 			t.Errorf("%s: %v %v", text, k.CreatedAt, k.ExpiresAt)
 		}
+		if k.CreatedAt.Location() != time.UTC || k.ExpiresAt != nil && k.ExpiresAt.Location() != time.UTC {
+			t.Errorf("%s: not in UTC: %v %v", text, k.CreatedAt, k.ExpiresAt)
+		}
 		if k.ID != "k1" || k.TotalUses != 3 || k.CreatedBy == nil {
 			t.Errorf("%s: %+v", text, k)
 		}
+	}
+	// Beside one that is read leniently too.
+	k, err := testClient(t, answering(200, `{"id":"k1","createdAt":1772357400,"updatedAt":"2026-03-01T10:30:00+01:00"}`)).Keys.Get(t.Context(), "k1")
+	if err != nil || k.UpdatedAt != want {
+		t.Errorf("%v %v", k, err)
 	}
 	// Elsewhere a wrong type fails, whatever the instants.
 	for _, body := range []string{`{"id":7,"createdAt":"soon"}`, `{"id":"k","totalUses":"many"}`, `{"scopes":{},"createdAt":""}`} {

@@ -1,9 +1,6 @@
 package api
 
-import (
-	"encoding/json"
-	"time"
-)
+import "time"
 
 // ThreadsService holds the calls on threads.
 type ThreadsService struct{ core *core }
@@ -102,19 +99,6 @@ type Deleted struct {
 type SnoozedThread struct {
 	ID           string     `json:"id"`
 	SnoozedUntil *time.Time `json:"snoozedUntil"` // nil: not snoozed
-}
-
-// UnmarshalJSON reads the wire form.
-func (s *SnoozedThread) UnmarshalJSON(b []byte) error {
-	var w struct {
-		ID           string  `json:"id"`
-		SnoozedUntil Instant `json:"snoozedUntil"`
-	}
-	if err := json.Unmarshal(b, &w); err != nil {
-		return err
-	}
-	*s = SnoozedThread{ID: w.ID, SnoozedUntil: w.SnoozedUntil.pointer()}
-	return nil
 }
 
 // MutedThread is the answer of Mute and Unmute.
