@@ -58,6 +58,9 @@ const (
 	SaveAttachment  Action = "save-attachment"
 	ViewAttachments Action = "view-attachments"
 	FindInside      Action = "find-inside"
+	InviteAccept    Action = "invite-accept"
+	InviteMaybe     Action = "invite-maybe"
+	InviteDecline   Action = "invite-decline"
 
 	Send             Action = "send"
 	SendLater        Action = "send-later"
@@ -245,6 +248,9 @@ var table = []Info{
 	{SaveAttachment, []Context{InReader}, groupRead, "save files", "Save an attachment"},
 	{ViewAttachments, []Context{InReader}, groupRead, "view files", "Open an attachment in its program"},
 	{FindInside, []Context{InReader}, groupRead, "find", "Find inside the conversation"},
+	{InviteAccept, []Context{InReader}, groupRead, "accept", "Accept the invitation; the organizer is told"},
+	{InviteMaybe, []Context{InReader}, groupRead, "maybe", "Answer “maybe” to the invitation; the organizer is told"},
+	{InviteDecline, []Context{InReader}, groupRead, "decline", "Decline the invitation; the organizer is told"},
 
 	{Send, []Context{InCompose}, groupCompose, "send", "Send the message"},
 	{SendLater, []Context{InCompose}, groupCompose, "later", "Send the message at a time"},

@@ -139,6 +139,9 @@ func defaultPreset() bindings {
 			SaveAttachment:  keys("w"),
 			ViewAttachments: keys("v"),
 			FindInside:      keys("g /", "ctrl+s"),
+			InviteAccept:    keys("i y"),
+			InviteMaybe:     keys("i m"),
+			InviteDecline:   keys("i n"),
 			PageDown:        keys("pgdown", "ctrl+f", "space"),
 			Back:            keys("esc", "q"),
 		}),
@@ -294,6 +297,9 @@ func muttPreset() bindings {
 		SaveAttachment: keys("s"),
 		ToggleQuotes:   keys("tab", "T"),
 		FindInside:     keys("ctrl+s"),
+		InviteAccept:   keys("I y"),
+		InviteMaybe:    keys("I m"),
+		InviteDecline:  keys("I n"),
 	})
 	b.set([]Context{InDrafts, InOutbox}, map[Action][]string{
 		Select: keys("t"),

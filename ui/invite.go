@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ const maxInvite = 256 << 10 // bytes of a calendar part that are read
 type invite struct {
 	Method, Status           string
 	Summary, Place, By, When string
+	Repeats                  string
 	Guests                   int
 }
 
@@ -42,6 +44,7 @@ func inviteFrom(e *api.CalendarEvent, zone *time.Location) invite {
 	if !e.Start.IsZero() {
 		in.When = eventTime(start, end, e.AllDay)
 	}
+	in.Repeats = repeats(e.Recurrence)
 	return in
 }
 
@@ -85,6 +88,8 @@ func parseInvite(ics string, zone *time.Location) (invite, bool) {
 		case !event || nested:
 		case name == "SUMMARY":
 			in.Summary = icsText(value)
+		case name == "RRULE":
+			in.Repeats = repeats(value)
 		case name == "LOCATION":
 			in.Place = icsText(value)
 		case name == "STATUS":
@@ -188,3 +193,43 @@ func eventTime(start, end time.Time, allDay bool) string {
 	}
 	return s + " " + start.Format("MST")
 }
+
+// repeats says a recurrence rule (RFC 5545, 3.3.10) in words; what it does not have words for is left out.
+func repeats(rule string) string {
+	parts := map[string]string{}
+	rule = strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(rule)), "RRULE:")
+	for p := range strings.SplitSeq(clean.LineMax(rule, 300), ";") {
+		k, v, _ := strings.Cut(p, "=")
+		parts[k] = v
+	}
+	unit := map[string]string{"DAILY": "day", "WEEKLY": "week", "MONTHLY": "month", "YEARLY": "year"}[parts["FREQ"]]
+	if unit == "" {
+		if rule == "" {
+			return ""
+		}
+		return "yes, by a rule of its own"
+	}
+	out := "every " + unit
+	if n, err := strconv.Atoi(parts["INTERVAL"]); err == nil && n > 1 {
+		out = "every " + plural(n, unit, unit+"s")
+	}
+	var days []string
+	for d := range strings.SplitSeq(parts["BYDAY"], ",") {
+		if name := weekdays[d]; name != "" {
+			days = append(days, name)
+		}
+	}
+	if len(days) > 0 {
+		out += " on " + strings.Join(days, ", ")
+	}
+	if n, err := strconv.Atoi(parts["COUNT"]); err == nil && n > 0 {
+		out += ", " + plural(n, "time", "times")
+	} else if t, err := time.Parse("20060102", cutAt(parts["UNTIL"], 8)); err == nil {
+		out += ", until " + t.Format("Mon 2 Jan 2006")
+	}
+	return out
+}
+
+var weekdays = map[string]string{"MO": "Mon", "TU": "Tue", "WE": "Wed", "TH": "Thu", "FR": "Fri", "SA": "Sat", "SU": "Sun"}
+
+func cutAt(s string, n int) string { return s[:min(len(s), n)] }

@@ -11,6 +11,7 @@ import (
 	"codeberg.org/teapost/teapost/internal/clean"
 	"codeberg.org/teapost/teapost/internal/when"
 	"codeberg.org/teapost/teapost/keymap"
+	"codeberg.org/teapost/teapost/state"
 )
 
 const (
@@ -39,12 +40,14 @@ type rowsKey struct {
 	day   int
 	theme *Theme
 	tags  string
+
+	answer state.ChangeKind
 }
 
 func textWidth(f *Frame) int { return max(8, min(f.Width-indent(f)-1, 100)) }
 
 func (r *reader) key(f *Frame) rowsKey {
-	return rowsKey{r.th.Rev, f.Width, f.Now.YearDay(), f.Theme, r.tags(f)}
+	return rowsKey{r.th.Rev, f.Width, f.Now.YearDay(), f.Theme, r.tags(f), r.th.Answer}
 }
 
 // build draws all rows; the place in the text holds to the message that was at the top.
@@ -281,12 +284,7 @@ func (r *reader) content(m *api.Message, f *Frame) {
 		note(t.Warn, "This message is encrypted; teapost cannot read it. Save its files and open them with your key.")
 		r.add("", "")
 	}
-	in, invited := inviteOf(m, f.Options.zone())
-	if invited {
-		r.invite(in, f)
-	} else if e := r.th.Event; e != nil && e.MessageID == m.ID {
-		r.invite(inviteFrom(e, f.Options.zone()), f)
-	}
+	invited := r.invitation(m, f)
 	if code := clean.LineMax(m.VerificationCode, 20); code != "" {
 		note(t.Accent, "Code: "+code)
 		r.add("", "")
@@ -308,36 +306,6 @@ func (r *reader) content(m *api.Message, f *Frame) {
 	}
 	r.links(b.doc, f)
 	r.files(m, f)
-}
-
-func (r *reader) invite(in invite, f *Frame) {
-	t := f.Theme
-	what := "Invitation"
-	switch {
-	case in.Method == "CANCEL" || in.Status == "CANCELLED":
-		what = "Cancelled"
-	case in.Method == "REPLY":
-		what = "Answer to an invitation"
-	}
-	add := func(label, value string, style Style) {
-		if value == "" {
-			return
-		}
-		for i, l := range cells.Wrap(cells.Stable(value), max(8, textWidth(f)-12)) {
-			if i > 0 {
-				label = ""
-			}
-			r.add(cells.Blank(indent(f))+t.Accent.Render(t.Glyphs.Vertical)+" "+t.Field.Render(fit(t, label, 9))+style.Render(l), l)
-		}
-	}
-	add(t.Glyphs.Invite, what+": "+in.Summary, t.Bold)
-	add("When", strings.ReplaceAll(in.When, "–", t.Keep("–", "-")), t.Text)
-	add("Where", in.Place, t.Text)
-	add("From", in.By, t.Text)
-	if in.Guests > 0 {
-		add("Guests", strconv.Itoa(in.Guests), t.Text)
-	}
-	r.add("", "")
 }
 
 func (r *reader) links(d *bodytext.Doc, f *Frame) {
