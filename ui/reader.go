@@ -15,6 +15,7 @@ type reader struct {
 	view   state.View // the list that it was opened from
 	th     state.Thread
 	marked bool // it has been marked as read
+	peek   bool // it is only looked at beside the list: see peekAt
 
 	open    map[string]bool // by message id
 	quotes  map[string]bool
@@ -47,17 +48,28 @@ func newReader() *reader { return &reader{muted: map[state.ThreadID]bool{}} }
 // leaveReaderMsg goes from the reader to the list.
 type leaveReaderMsg struct{}
 
+// begin puts a conversation into the pane, with nothing decided about it yet.
+func (r *reader) begin(id state.ThreadID, v state.View) {
+	*r = reader{
+		id: id, view: v, open: map[string]bool{}, quotes: map[string]bool{}, headers: map[string]bool{},
+		bodies: map[string]*body{}, muted: r.muted,
+	}
+}
+
 // show opens a conversation.
 func (r *reader) show(id state.ThreadID, v state.View, f *Frame) tea.Cmd {
-	if id != r.id {
-		muted := r.muted
-		*r = reader{
-			id: id, open: map[string]bool{}, quotes: map[string]bool{}, headers: map[string]bool{},
-			bodies: map[string]*body{}, muted: muted,
-		}
+	if id != r.id || r.peek {
+		r.begin(id, v)
 	}
 	r.view = v
 	f.Mail.OpenThread(id)
+	return join(r.refresh(f), r.lay(f))
+}
+
+// peekAt shows a conversation that is here without opening it: it stays unread, and nothing is asked of the server.
+func (r *reader) peekAt(id state.ThreadID, v state.View, f *Frame) tea.Cmd {
+	r.begin(id, v)
+	r.peek, r.marked = true, true
 	return join(r.refresh(f), r.lay(f))
 }
 
