@@ -186,9 +186,7 @@ func (a *app) global(action keymap.Action) tea.Cmd {
 	case keymap.Search:
 		return a.push(&a.dialogs, newSearch(a.threads.searches))
 	case keymap.Undo:
-		if !m.Undo() {
-			a.say("There is nothing to undo", false)
-		}
+		a.undo()
 	case keymap.Refresh:
 		m.Refresh()
 		a.say("Looking for new mail", false)
@@ -210,6 +208,19 @@ func (a *app) global(action keymap.Action) tea.Cmd {
 		return a.push(&a.screens, newHelp(a.top().Context()))
 	}
 	return nil
+}
+
+// undo takes back the newest thing that can be. In the list the cursor goes to what comes back.
+func (a *app) undo() {
+	f := a.frame(a.threads)
+	a.threads.refresh(f)
+	if !a.o.Mail.Undo() {
+		a.say("There is nothing to undo", false)
+		return
+	}
+	if len(a.screens) == 0 && a.focus != paneReader {
+		a.threads.await(f)
+	}
 }
 
 // retry tries again what the line of news speaks of: a failure, else a wait.

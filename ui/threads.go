@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	loadAhead   = 20 // rows left below the cursor when the next page is asked for
+	loadAhead   = 20              // rows left below the cursor when the next page is asked for
+	awaitFor    = 2 * time.Second // what comes back by an undo comes at once
 	maxSearches = 50
 	maxBack     = 50
 )
@@ -30,6 +31,12 @@ type threads struct {
 	places   map[state.View]state.ThreadID // where the cursor was in other views
 	past     []state.View
 	searches []string // newest first
+
+	// awaited is told after an undo: what comes into the list beside the rows before it has the cursor.
+	awaited struct {
+		before map[state.ThreadID]int
+		until  time.Time
+	}
 
 	seenFirst, seenLast int // what Mail was told last
 	wanted              answer
@@ -94,6 +101,7 @@ func (s *threads) show(v state.View, f *Frame) {
 	}
 	s.view = v
 	s.listing = listing[state.ThreadID]{cursor: s.places[v]}
+	s.awaited.before = nil
 	s.seenFirst = -1
 	f.Mail.OpenView(v)
 	s.refresh(f)
@@ -138,8 +146,28 @@ func (s *threads) refresh(f *Frame) {
 		}
 		s.settle(ids)
 	}
+	s.welcome(f)
 	s.look(f)
 	s.continueAnswer(f)
+}
+
+// await puts the cursor on what comes back into the list within a moment.
+func (s *threads) await(f *Frame) {
+	s.awaited.before, s.awaited.until = s.index, f.Now.Add(awaitFor)
+	s.refresh(f)
+}
+
+func (s *threads) welcome(f *Frame) {
+	if s.awaited.before == nil || f.Now.After(s.awaited.until) {
+		return
+	}
+	for i, id := range s.ids {
+		if _, known := s.awaited.before[id]; !known {
+			s.moveTo(i, f.Height)
+			s.awaited.before = nil
+			return
+		}
+	}
 }
 
 // look brings the cursor into sight and tells Mail what is.
@@ -213,6 +241,7 @@ func (s *threads) targets() []state.Row {
 }
 
 func (s *threads) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
+	s.awaited.before = nil
 	if to, ok := listMove(a, s.at, len(s.ids), f.Height); ok {
 		s.move(to, f)
 		return s, nil, true

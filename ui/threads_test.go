@@ -298,3 +298,70 @@ func TestSelectionTitle(t *testing.T) {
 		t.Errorf("hints: %v", a)
 	}
 }
+
+// undoMail is a mailbox in which an undo brings rows back.
+type undoMail struct {
+	*fakeMail
+	back func()
+}
+
+func (m undoMail) Undo() bool {
+	m.back()
+	return true
+}
+
+func TestUndoBringsTheCursorBack(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		keys []string // between the change and the undo
+		late bool     // the rows come with the next news
+		want state.ThreadID
+	}{
+		{"at once", nil, false, "t3"},
+		{"with the next news", nil, true, "t3"},
+		{"the cursor was moved in between", []string{"G"}, false, "t3"},
+		{"from the sidebar", []string{"g", "f"}, false, "t3"},
+		{"in another list", []string{"g", "a"}, false, ""},
+		{"while another conversation is read", []string{"enter"}, false, "t5"},
+		{"with another screen above", []string{"?"}, false, "t5"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := sampleMail()
+			rows := m.lists[inboxView].Rows
+			back := func() { m.setRows(func([]state.Row) []state.Row { return rows }) }
+			undo := back
+			if tt.late {
+				undo = func() {}
+			}
+			s := startTest(t, m, 80, 24, func(o *Options) { o.Mail = undoMail{m, undo} })
+			s.keys("j", "j", "x", "x", "e") // t3 and t4 go, the cursor is on t5
+			s.keys(tt.keys...)
+			s.keys("z")
+			if tt.late {
+				back()
+				s.refresh()
+			}
+			if got := s.app.threads.cursor; got != tt.want {
+				t.Errorf("the cursor is on %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestUndoOfWhatDoesNotComeBack(t *testing.T) {
+	m := sampleMail()
+	s := startTest(t, m, 80, 24, func(o *Options) { o.Mail = undoMail{m, func() {}} })
+	s.keys("j", "s", "z")
+	s.mail.now = s.mail.now.Add(awaitFor + 1)
+	m.setRows(func(rows []state.Row) []state.Row { return append([]state.Row{{ID: "new", Filled: true}}, rows...) })
+	s.refresh()
+	if got := s.app.threads.cursor; got != "t2" {
+		t.Errorf("new mail took the cursor: %q", got)
+	}
+	s.keys("z", "j")
+	m.setRows(func(rows []state.Row) []state.Row { return append([]state.Row{{ID: "newer", Filled: true}}, rows...) })
+	s.refresh()
+	if got := s.app.threads.cursor; got != "t3" {
+		t.Errorf("new mail took the cursor after it was moved: %q", got)
+	}
+}
