@@ -29,7 +29,7 @@ func leaves(a keymap.Action) bool {
 }
 
 // changeThreads does an action to rows of a view. done is false when nothing was done, or a dialog asks first.
-func changeThreads(a keymap.Action, rows []state.Row, v state.View, muted map[state.ThreadID]bool, f *Frame) (cmd tea.Cmd, done bool) {
+func changeThreads(a keymap.Action, rows []state.Row, v state.View, f *Frame) (cmd tea.Cmd, done bool) {
 	ids := make([]state.ThreadID, len(rows))
 	for i, r := range rows {
 		ids[i] = r.ID
@@ -87,7 +87,7 @@ func changeThreads(a keymap.Action, rows []state.Row, v state.View, muted map[st
 		}
 	case keymap.Mute:
 		c.Kind = state.ChangeMute
-		if every(func(r state.Row) bool { return muted[r.ID] }) {
+		if every(func(r state.Row) bool { return r.Muted }) {
 			c.Kind = state.ChangeUnmute
 		}
 	case keymap.Unsnooze:
@@ -134,10 +134,6 @@ func changeThreads(a keymap.Action, rows []state.Row, v state.View, muted map[st
 			return nil
 		}))
 		return nil, false
-	case keymap.Mute:
-		for _, id := range ids {
-			muted[id] = c.Kind == state.ChangeMute
-		}
 	}
 	f.Mail.Do(ids, c)
 	return nil, true

@@ -149,6 +149,15 @@ func (m *fakeMail) Do(ids []state.ThreadID, c state.Change) {
 			l.Rev++
 			m.lists[v] = l
 		}
+	case state.ChangeMute, state.ChangeUnmute:
+		m.setRows(func(rows []state.Row) []state.Row {
+			for i := range rows {
+				if slices.Contains(ids, rows[i].ID) {
+					rows[i].Muted = c.Kind == state.ChangeMute
+				}
+			}
+			return rows
+		})
 	}
 }
 
@@ -276,6 +285,7 @@ func sampleMail() *fakeMail {
 	rows[3].Answered, rows[3].Messages = true, 17
 	rows[4].Labels = m.labels[:1]
 	rows[5].Pending = true
+	rows[6].Muted = true
 	m.lists[inbox] = state.List{View: inbox, Rows: rows, Known: true, Rev: 1, AsOf: m.now}
 	m.lists[state.View{}] = m.lists[inbox]
 	addr := func(name, email string) api.Address { return api.Address{Name: name, Email: email} }

@@ -40,9 +40,31 @@ func (h *help) rows(f *Frame) []string {
 			}
 		}
 	}
+	if h.ctx == keymap.InThreads || h.ctx == keymap.InReader {
+		out = append(out, marks(t, keyWidth)...)
+	}
 	out = append(out, "", t.Muted.Render("  Every key can be changed; see `teapost keys` and the configuration file."))
 	if v := f.Options.Version; v != "" {
 		out = append(out, t.Muted.Render("  teapost "+v))
+	}
+	return out
+}
+
+// marks says what the marks beside a thread mean.
+func marks(t *Theme, width int) []string {
+	g := t.Glyphs
+	out := []string{"", " " + t.AccentBold.Render("Marks")}
+	for _, m := range []struct{ glyph, means string }{
+		{g.Unread, "Something in it is unread"},
+		{g.Answered, "You have answered"},
+		{g.Star, "Starred"},
+		{g.Attachment, "Has files"},
+		{g.Invite, "Has an invitation"},
+		{g.Muted, "Muted: answers to it stay out of the inbox"},
+		{g.Pending, "A change to it is not on the server yet"},
+		{g.Selected, "Selected"},
+	} {
+		out = append(out, "  "+t.Bold.Render(cells.Pad(m.glyph, width))+" "+t.Text.Render(m.means))
 	}
 	return out
 }

@@ -23,7 +23,6 @@ type reader struct {
 	settled bool // what is open at first has been decided
 	cur     int  // the message that has the cursor
 	bodies  map[string]*body
-	muted   map[state.ThreadID]bool
 
 	number string // the digits of a link's number
 	find   string
@@ -43,7 +42,7 @@ type nextThreadMsg struct{ by int }
 // goneMsg says that threads may have left their list by a person's action.
 type goneMsg struct{ ids []state.ThreadID }
 
-func newReader() *reader { return &reader{muted: map[state.ThreadID]bool{}} }
+func newReader() *reader { return &reader{} }
 
 // leaveReaderMsg goes from the reader to the list.
 type leaveReaderMsg struct{}
@@ -52,7 +51,7 @@ type leaveReaderMsg struct{}
 func (r *reader) begin(id state.ThreadID, v state.View) {
 	*r = reader{
 		id: id, view: v, open: map[string]bool{}, quotes: map[string]bool{}, headers: map[string]bool{},
-		bodies: map[string]*body{}, muted: r.muted,
+		bodies: map[string]*body{},
 	}
 }
 
@@ -75,7 +74,7 @@ func (r *reader) peekAt(id state.ThreadID, v state.View, f *Frame) tea.Cmd {
 
 // close leaves the pane empty.
 func (r *reader) close() {
-	*r = reader{muted: r.muted}
+	*r = reader{}
 }
 
 // refresh takes the newest snapshot.
@@ -334,7 +333,7 @@ func (r *reader) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 func (r *reader) change(a keymap.Action, f *Frame) tea.Cmd {
 	row := r.th.Row
 	row.ID = r.id
-	cmd, done := changeThreads(a, []state.Row{row}, r.view, r.muted, f)
+	cmd, done := changeThreads(a, []state.Row{row}, r.view, f)
 	switch {
 	case done && a == keymap.Unread:
 		f.Ask(leaveReaderMsg{})

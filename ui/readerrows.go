@@ -115,6 +115,9 @@ func (r *reader) tags(f *Frame) string {
 	if r.th.Row.Starred {
 		parts = append(parts, t.Warn.Render(t.Glyphs.Star+" starred"))
 	}
+	if r.th.Row.Muted {
+		parts = append(parts, t.Muted.Render(t.Glyphs.Muted+" muted"))
+	}
 	for i, l := range r.th.Row.Labels {
 		if i == 8 {
 			break

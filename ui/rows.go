@@ -169,6 +169,7 @@ func rowMarks(t *Theme, r *state.Row, room, labelRoom int, on Style) (s string, 
 	add(r.Starred, g.Star)
 	add(r.Attachment, g.Attachment)
 	add(r.Invite, g.Invite)
+	add(r.Muted, g.Muted)
 	add(r.Pending, g.Pending)
 	glyphs := strings.Join(marks, "")
 	labels := ""

@@ -26,7 +26,6 @@ type threads struct {
 	shown  bool // some view has been opened
 	list   state.List
 	oldest time.Time // of all rows: the dates of old ones need a wider column
-	muted  map[state.ThreadID]bool
 
 	places   map[state.View]state.ThreadID // where the cursor was in other views
 	past     []state.View
@@ -64,8 +63,8 @@ type answer struct {
 
 func newThreads() *threads {
 	return &threads{
-		muted: map[state.ThreadID]bool{}, places: map[state.View]state.ThreadID{},
-		cache: map[state.ThreadID]string{}, seenFirst: -1,
+		places: map[state.View]state.ThreadID{},
+		cache:  map[state.ThreadID]string{}, seenFirst: -1,
 	}
 }
 
@@ -286,7 +285,7 @@ func (s *threads) change(a keymap.Action, f *Frame) tea.Cmd {
 	if len(rows) == 0 {
 		return nil
 	}
-	cmd, done := changeThreads(a, rows, s.view, s.muted, f)
+	cmd, done := changeThreads(a, rows, s.view, f)
 	if done {
 		s.clear()
 		if leaves(a) {

@@ -115,6 +115,8 @@ func TestActionsOnThreads(t *testing.T) {
 		{inboxView, "j s", "unstar [t2]"},
 		{inboxView, "m", "mute [t1]"},
 		{inboxView, "m m", "mute [t1]; unmute [t1]"},
+		{inboxView, "j j j j j j m", "unmute [t7]"},
+		{inboxView, "j j j j j x x m", "mute [t6 t7]"},
 		{inboxView, "x x e", "archive [t1 t2]"},
 		{inboxView, "x j j X e", "archive [t1 t2 t3 t4]"},
 		{inboxView, "* u e", "archive [t1 t3]"},
@@ -230,7 +232,7 @@ func TestColumnsKeepTheirEdges(t *testing.T) {
 			for _, s := range texts {
 				r := state.Row{
 					ID: "x", Filled: true, Subject: s, Snippet: s, From: state.Address{Name: s, Email: "a@example.org"}, At: now, Messages: 12, Unread: true,
-					Starred: true, Attachment: true, Invite: true, Pending: true, Labels: []state.Label{{Name: s, Color: "#abcdef"}, {Name: "b"}},
+					Starred: true, Attachment: true, Invite: true, Muted: true, Pending: true, Labels: []state.Label{{Name: s, Color: "#abcdef"}, {Name: "b"}},
 				}
 				line := threadRow(theme, &r, c, look, now)
 				// A row that moves the cursor by itself is measured by what it draws.
