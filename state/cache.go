@@ -115,7 +115,7 @@ func (m *Mail) tickCache() {
 		if rec == nil || !rec.filled {
 			continue
 		}
-		doc := marshal(m.rowWith(id, rec, (*change).settledOnly))
+		doc := marshal(m.rowWith(id, rec, m.changesOf(id), (*change).settledOnly))
 		m.cache.write(func(tx *sql.Tx) error {
 			_, err := tx.Exec("INSERT OR REPLACE INTO row(id, doc) VALUES(?, ?)", string(id), doc)
 			return err

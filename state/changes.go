@@ -40,6 +40,7 @@ type change struct {
 	call    string
 	settled uint64 // the count at which the server had it
 	dropped bool   // gone; skip it where it is still listed
+	unsaved bool   // never reached the disk
 }
 
 func (c *change) open() bool { return c.State != changeSettled && !c.dropped }
@@ -99,8 +100,9 @@ func (m *Mail) do(ids []ThreadID, c Change) {
 		listed[id] = true
 	}
 	var made []*change
+	before := m.byThread()
 	for _, id := range ids {
-		row := m.showRow(id)
+		row := m.showRow(id, before[id])
 		inv, ok := m.inverse(c, row)
 		if !ok {
 			continue
@@ -157,37 +159,60 @@ func (m *Mail) newChange(batch string, id ThreadID, c Change, inv *Change, subje
 
 // enqueue shows changes and writes them; their calls begin when they are on the disk.
 func (m *Mail) enqueue(cs []*change) {
-	m.changes = append(m.changes, cs...)
-	docs := make([][]byte, len(cs))
-	for i, c := range cs {
+	m.storeChanges(cs, nil, noteSnoozes(cs), func(err error) {
+		if err != nil {
+			m.addNotice(Notice{Kind: NoticeFailure, Text: "Could not " + changeWords[cs[0].Change.Kind].todo + " " + m.object(cs) +
+				": " + diskReason(err) + " · it is as it was"})
+		}
+	})
+}
+
+// storeChanges shows made and forgets gone at once. Both, and what they mean for the own snoozes, go to the disk in one
+// transaction, so that a death leaves all of it or nothing. Then then is run by the loop; with an error nothing of it holds.
+func (m *Mail) storeChanges(made, gone []*change, snoozes map[ThreadID]time.Time, then func(error)) {
+	m.changes = append(m.changes, made...)
+	docs := make([][]byte, len(made))
+	for i, c := range made {
 		c.State = changeQueued
 		docs[i] = marshal(c)
 		c.State = changeSaving
 	}
-	m.noteSnoozes(cs)
+	for _, c := range gone {
+		c.dropped = true
+	}
+	if len(gone) > 0 {
+		m.removals++
+	}
+	was := m.setSnoozes(snoozes)
 	m.state.write(func(tx *sql.Tx) error {
-		for i, c := range cs {
+		for _, c := range gone {
+			if _, err := tx.Exec("DELETE FROM change WHERE id = ?", c.ID); err != nil {
+				return err
+			}
+		}
+		for i, c := range made {
 			if _, err := tx.Exec("INSERT OR REPLACE INTO change(id, seq, rev, doc) VALUES(?, ?, ?, ?)", c.ID, c.Seq, 1, docs[i]); err != nil {
 				return err
 			}
 		}
-		return nil
+		return writeSnoozes(tx, snoozes)
 	}, func(err error) {
 		m.post(func() {
-			if err != nil {
-				for _, c := range cs {
-					c.dropped = true
-				}
-				m.listsChanged()
-				m.addNotice(Notice{Kind: NoticeFailure, Text: "Could not " + changeWords[cs[0].Change.Kind].todo + " " + m.object(cs) +
-					": " + diskReason(err) + " · it is as it was"})
-				return
-			}
-			for _, c := range cs {
+			for _, c := range made {
+				c.unsaved = err != nil
+				c.dropped = c.dropped || c.unsaved
 				if c.State == changeSaving {
 					c.State = changeQueued
 				}
 			}
+			if err != nil {
+				for _, c := range gone {
+					c.dropped = c.unsaved
+				}
+				m.setSnoozes(was)
+			}
+			then(err)
+			m.listsChanged()
 			m.pumpChanges(m.now())
 		})
 	})

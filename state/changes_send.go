@@ -259,7 +259,7 @@ func (m *Mail) refuseChange(c *change, err error) {
 			m.deleteChange(o)
 		}
 	}
-	m.forgetSnoozes([]*change{c})
+	m.forgetSnoozes(c)
 	m.log.Warn("change refused", "kind", string(c.Change.Kind), "error", err.Error())
 	text := fmt.Sprintf("Could not %s %s: %s", changeWords[c.Change.Kind].todo, quoted(c.Subject), reason(err))
 	gone := errors.Is(err, api.ErrNotFound)
@@ -290,11 +290,15 @@ func (m *Mail) undoneSince(c *change) bool {
 func (m *Mail) dropAsked(c *change) {
 	c.dropped = true
 	m.deleteChange(c)
+	m.hideQuestion(c)
+	m.listsChanged()
+}
+
+func (m *Mail) hideQuestion(c *change) {
 	m.removeNotices(func(n *notice) bool { return n.change == c.ID })
 	if rec := m.rows[c.Thread]; rec != nil {
 		rec.stale = true
 	}
-	m.listsChanged()
 }
 
 const answerLost = "answer lost, it may or may not have happened"
@@ -327,24 +331,44 @@ func (m *Mail) askChange(c *change, why string) {
 	m.refresh(false)
 }
 
-// forgetSettled drops settled changes that every answer already holds.
+// forgetSettled drops settled changes that everything that is kept of the server's answers holds.
 func (m *Mail) forgetSettled() {
+	settled := 0
+	for _, c := range m.changes {
+		if c.State == changeSettled {
+			settled++
+		}
+	}
+	if settled > 500 {
+		m.settleIn()
+	}
 	kept := m.changes[:0]
-	for i, c := range m.changes {
-		if c.dropped {
-			continue
+	for _, c := range m.changes {
+		if !c.dropped && (c.State != changeSettled || !m.everywhere(c)) {
+			kept = append(kept, c)
 		}
-		if c.State == changeSettled && (len(m.changes)-i > 500 || m.everywhere(c)) {
-			continue
-		}
-		kept = append(kept, c)
 	}
 	clear(m.changes[len(kept):])
 	m.changes = kept
 }
 
+// settleIn makes what settled part of what is kept of older answers, so that many changes need not be kept as well. Where an
+// answer from before may still come they stay.
+func (m *Mail) settleIn() {
+	for _, l := range m.lists {
+		if l.known && l.call == "" && l.more == "" {
+			l.ids, l.seq = m.listedIDs(l, (*change).settledOnly), m.next()
+		}
+	}
+	for id, cs := range m.byThread() {
+		if rec := m.rows[id]; rec != nil && rec.call == "" {
+			rec.row, rec.seq = m.rowWith(id, rec, cs, (*change).settledOnly), m.next()
+		}
+	}
+}
+
 func (m *Mail) everywhere(c *change) bool {
-	if c.settled > m.folders.countsSeq {
+	if m.folders.counts != nil && c.settled > m.folders.countsSeq {
 		return false
 	}
 	if rec := m.rows[c.Thread]; rec != nil && rec.seq < c.settled {

@@ -165,19 +165,19 @@ func (m *Mail) mergeShared(t sharedTables) {
 	}
 
 	there := map[string]bool{}
+	here := map[string]*change{}
+	for _, c := range m.changes {
+		here[c.ID] = c
+	}
 	for _, c := range t.changes {
 		there[c.ID] = true
-		known := false
-		for _, have := range m.changes {
-			if have.ID == c.ID {
-				known = true
-				if c.Rev > have.Rev && have.call == "" {
-					have.State, have.NextAt, have.AskedUntil, have.Tries, have.Attempted, have.Rev = c.State, c.NextAt, c.AskedUntil, c.Tries, c.Attempted, c.Rev
-				}
-			}
-		}
-		if !known {
+		have := here[c.ID]
+		if have == nil {
 			m.changes = append(m.changes, c)
+			continue
+		}
+		if c.Rev > have.Rev && have.call == "" {
+			have.State, have.NextAt, have.AskedUntil, have.Tries, have.Attempted, have.Rev = c.State, c.NextAt, c.AskedUntil, c.Tries, c.Attempted, c.Rev
 		}
 	}
 	for _, c := range m.changes {

@@ -208,25 +208,19 @@ func (m *Mail) countOwnChanges(byRole map[Role]Folder) {
 	for _, id := range inbox.ids {
 		isIn[id] = true
 	}
-	touched := map[ThreadID]bool{}
-	for _, c := range m.changes {
-		if c.counts(m.folders.countsSeq) {
-			touched[c.Thread] = true
-		}
-	}
 	f, ok := byRole[RoleInbox]
 	if !ok {
 		return
 	}
-	for id := range touched {
+	for id, cs := range m.byThread() {
 		rec := m.rows[id]
 		if rec == nil || !rec.filled {
 			continue
 		}
 		was, unread := isIn[id], rec.row.Unread
 		is, now := was, unread
-		for _, c := range m.changes {
-			if c.Thread != id || !c.counts(m.folders.countsSeq) {
+		for _, c := range cs {
+			if !c.counts(m.folders.countsSeq) {
 				continue
 			}
 			is = m.membership(View{Folder: "inbox"}, c, is)

@@ -12,8 +12,9 @@ import (
 func (m *Mail) showList(l *list) []Row {
 	ids := m.listedIDs(l, (*change).any)
 	rows := make([]Row, len(ids))
+	cs := m.byThread()
 	for i, id := range ids {
-		rows[i] = m.showRow(id)
+		rows[i] = m.showRow(id, cs[id])
 	}
 	return rows
 }
@@ -141,25 +142,45 @@ func (m *Mail) membership(v View, c *change, was bool) bool {
 	return was
 }
 
-// showRow is the row of a thread with the person's changes.
-func (m *Mail) showRow(id ThreadID) Row {
+// byThread are the person's changes of each thread.
+func (m *Mail) byThread() map[ThreadID][]*change {
+	out := map[ThreadID][]*change{}
+	for _, c := range m.changes {
+		out[c.Thread] = append(out[c.Thread], c)
+	}
+	return out
+}
+
+// changesOf are the person's changes of one thread.
+func (m *Mail) changesOf(id ThreadID) []*change {
+	var out []*change
+	for _, c := range m.changes {
+		if c.Thread == id {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// showRow is the row of a thread with the person's changes of it.
+func (m *Mail) showRow(id ThreadID, cs []*change) Row {
 	rec := m.rows[id]
 	if rec == nil {
 		return Row{ID: id}
 	}
-	row := m.rowWith(id, rec, (*change).any)
-	for _, c := range m.changes {
-		row.Pending = row.Pending || c.Thread == id && c.open()
+	row := m.rowWith(id, rec, cs, (*change).any)
+	for _, c := range cs {
+		row.Pending = row.Pending || c.open()
 	}
 	return row
 }
 
-// rowWith is a row with the changes that which picks.
-func (m *Mail) rowWith(id ThreadID, rec *threadRecord, which func(*change) bool) Row {
+// rowWith is a row with those of its thread's changes that which picks.
+func (m *Mail) rowWith(id ThreadID, rec *threadRecord, cs []*change, which func(*change) bool) Row {
 	row := rec.row
 	row.ID, row.Filled = id, rec.filled
-	for _, c := range m.changes {
-		if c.Thread == id && c.counts(rec.seq) && which(c) {
+	for _, c := range cs {
+		if c.counts(rec.seq) && which(c) {
 			c.Change.apply(&row)
 		}
 	}

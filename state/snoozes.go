@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// noteSnoozes keeps which threads were snoozed here, so that their list exists on every server.
-func (m *Mail) noteSnoozes(cs []*change) {
+// noteSnoozes is what changes make of the own snoozes, which are kept so that their list exists on every server. A zero time
+// is none.
+func noteSnoozes(cs []*change) map[ThreadID]time.Time {
 	until := map[ThreadID]time.Time{}
 	for _, c := range cs {
 		switch c.Change.Kind {
@@ -15,45 +16,57 @@ func (m *Mail) noteSnoozes(cs []*change) {
 			until[c.Thread] = c.Change.Until // zero but for a snooze
 		}
 	}
-	m.keepSnoozes(until)
+	return until
 }
 
-// forgetSnoozes takes back what noteSnoozes kept of changes that do not hold any more.
-func (m *Mail) forgetSnoozes(cs []*change) {
+// endedSnoozes is what is left of the own snoozes without changes that do not hold any more.
+func (m *Mail) endedSnoozes(cs []*change) map[ThreadID]time.Time {
 	until := map[ThreadID]time.Time{}
 	for _, c := range cs {
 		if c.Change.Kind == ChangeSnooze && m.snoozes[c.Thread].Equal(c.Change.Until) {
 			until[c.Thread] = time.Time{}
 		}
 	}
-	m.keepSnoozes(until)
+	return until
 }
 
-func (m *Mail) keepSnoozes(until map[ThreadID]time.Time) {
+// forgetSnoozes takes back what was kept of a change that does not hold any more.
+func (m *Mail) forgetSnoozes(c *change) {
+	until := m.endedSnoozes([]*change{c})
 	if len(until) == 0 {
 		return
 	}
+	m.setSnoozes(until)
+	m.state.write(func(tx *sql.Tx) error { return writeSnoozes(tx, until) }, m.logWrite("snooze"))
+}
+
+// setSnoozes changes own snoozes in memory and returns what they were.
+func (m *Mail) setSnoozes(until map[ThreadID]time.Time) map[ThreadID]time.Time {
+	was := map[ThreadID]time.Time{}
 	for id, t := range until {
+		was[id] = m.snoozes[id]
 		if t.IsZero() {
 			delete(m.snoozes, id)
 		} else {
 			m.snoozes[id] = t
 		}
 	}
-	m.state.write(func(tx *sql.Tx) error {
-		for id, t := range until {
-			var err error
-			if t.IsZero() {
-				_, err = tx.Exec("DELETE FROM snooze WHERE thread = ?", string(id))
-			} else {
-				_, err = tx.Exec("INSERT OR REPLACE INTO snooze(thread, until) VALUES(?, ?)", string(id), t.UnixMilli())
-			}
-			if err != nil {
-				return err
-			}
+	return was
+}
+
+func writeSnoozes(tx *sql.Tx, until map[ThreadID]time.Time) error {
+	for id, t := range until {
+		var err error
+		if t.IsZero() {
+			_, err = tx.Exec("DELETE FROM snooze WHERE thread = ?", string(id))
+		} else {
+			_, err = tx.Exec("INSERT OR REPLACE INTO snooze(thread, until) VALUES(?, ?)", string(id), t.UnixMilli())
 		}
-		return nil
-	}, m.logWrite("snooze"))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ownSnoozes are the threads that were snoozed here and sleep, the next to wake first.

@@ -290,7 +290,7 @@ func (m *Mail) Thread(id ThreadID) Thread {
 	if rec == nil {
 		return Thread{Row: Row{ID: id}}
 	}
-	t := Thread{Row: m.showRow(id), Known: rec.thread != nil, Loading: rec.call != "", AsOf: rec.asOf, Problem: rec.problem, Rev: rec.rev}
+	t := Thread{Row: m.showRow(id, m.changesOf(id)), Known: rec.thread != nil, Loading: rec.call != "", AsOf: rec.asOf, Problem: rec.problem, Rev: rec.rev}
 	if rec.thread != nil {
 		t.Messages, t.Event, t.Answer = rec.thread.Messages, rec.event, m.answer(id, rec)
 		rec.used = m.next()

@@ -1,6 +1,9 @@
 package state
 
-import "fmt"
+import (
+	"fmt"
+	"maps"
+)
 
 // undoStep is what one press of z takes back: changes, which may be settled and forgotten long since, or a message.
 type undoStep struct {
@@ -30,7 +33,7 @@ func (m *Mail) Undo() bool {
 			}
 			continue
 		}
-		if m.undoChanges(s.changes) {
+		if m.undoChanges(s) {
 			return true
 		}
 	}
@@ -44,22 +47,21 @@ func (m *Mail) Undo() bool {
 	return false
 }
 
-func (m *Mail) undoChanges(cs []*change) bool {
-	var undone []*change
-	var inverse []*change
+// undoChanges takes back what still holds of a step, all of it in one transaction. It is told once it is on the disk.
+func (m *Mail) undoChanges(s undoStep) bool {
+	var undone, gone, inverse []*change
 	again := newID()
-	for _, c := range cs {
+	for _, c := range s.changes {
 		if c.dropped {
 			continue
 		}
 		if m.owner && c.open() && !c.Attempted && c.call == "" { // another owner may be sending it now
-			c.dropped = true
-			m.deleteChange(c)
-			undone = append(undone, c)
+			gone, undone = append(gone, c), append(undone, c)
 			continue
 		}
 		if c.State == changeAsked { // the inverse is the answer
-			m.dropAsked(c)
+			gone = append(gone, c)
+			m.hideQuestion(c)
 		}
 		if c.Inverse != nil {
 			i := m.newChange(again, c.Thread, *c.Inverse, nil, c.Subject)
@@ -71,12 +73,23 @@ func (m *Mail) undoChanges(cs []*change) bool {
 	if len(undone) == 0 {
 		return false
 	}
-	m.forgetSnoozes(undone)
-	if len(inverse) > 0 {
-		m.enqueue(inverse)
-	}
-	m.replaceResult(Notice{Kind: NoticeResult, Text: "Undone: " + lowerFirst(fmt.Sprintf(changeWords[undone[0].Change.Kind].done, m.object(undone)))})
-	m.listsChanged()
+	snoozes := m.endedSnoozes(undone)
+	maps.Copy(snoozes, noteSnoozes(inverse))
+	m.removeNotices(func(n *notice) bool { return n.Kind == NoticeResult && n.Undo && n.Entry == "" })
+	what := fmt.Sprintf(changeWords[undone[0].Change.Kind].done, m.object(undone))
+	m.storeChanges(inverse, gone, snoozes, func(err error) {
+		if err == nil {
+			m.replaceResult(Notice{Kind: NoticeResult, Text: "Undone: " + lowerFirst(what)})
+			return
+		}
+		for _, c := range gone {
+			if c.State == changeAsked && !c.dropped {
+				m.askChange(c, answerLost)
+			}
+		}
+		m.pushUndo(s)
+		m.addNotice(Notice{Kind: NoticeFailure, Text: "Not undone: " + diskReason(err) + " · " + what})
+	})
 	return true
 }
 
