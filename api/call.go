@@ -241,6 +241,135 @@ func (c *core) credentialFor(op Operation, cfg callConfig) (credential, error) {
 	return c.cred, nil
 }
 
+// tries is one call on its way: its attempts so far, and who hears of them.
+type tries struct {
+	id        string
+	op        string
+	limit     int // attempts allowed
+	attempt   int // 1 is the first
+	hook      *hook
+	observers []func(Event)
+	notSent   bool  // no request has left so far
+	last      Event // what the last failure was
+}
+
+// begin makes the tries of a call. over must be called when they have ended.
+func (c *core) begin(ctx context.Context, rq call, cfg callConfig) (t *tries, over func()) {
+	t = &tries{id: cfg.id, op: rq.op.Name, limit: 1, notSent: true}
+	if rq.repeats {
+		retries := c.retries
+		if cfg.retries != nil {
+			retries = max(0, *cfg.retries)
+		}
+		t.limit = 1 + min(retries, 1<<20)
+	}
+	over = func() {}
+	switch h := hookFrom(ctx); {
+	case h != nil && h.busy.CompareAndSwap(false, true):
+		t.hook, t.id, t.observers = h, h.id, []func(Event){h.emit}
+		over = func() { h.busy.Store(false) }
+	case c.observer != nil:
+		t.observers = []func(Event){c.observer}
+	}
+	t.observers = append(t.observers, cfg.observers...)
+	if t.id == "" {
+		t.id = randomUUID()
+	}
+	return t, over
+}
+
+func (t *tries) emit(ev Event) {
+	ev.Call, ev.Op, ev.Attempt, ev.Limit, ev.At = t.id, t.op, t.attempt, t.limit, time.Now()
+	for _, f := range t.observers {
+		f(ev)
+	}
+}
+
+// refused ends a call before its first attempt, and gives the error the call's name.
+func (t *tries) refused(err error) error {
+	ev := Event{Phase: GaveUp, Cause: "refused before sending"}
+	if arg := (*ArgumentError)(nil); errors.As(err, &arg) {
+		named := *arg
+		named.Op = t.op
+		err, ev.Code = &named, named.Code
+	}
+	if network := (*NetworkError)(nil); errors.As(err, &network) {
+		network.Op = t.op
+		ev = Event{Phase: Cancelled}
+	}
+	t.emit(ev)
+	return err
+}
+
+// cancelled ends a call in an attempt or a wait.
+func (t *tries) cancelled(ctx context.Context) error {
+	ev := t.last
+	ev.Phase = Cancelled
+	t.emit(ev)
+	return &NetworkError{Op: t.op, Cancelled: true, Attempts: t.attempt, NotSent: t.notSent, Cause: t.last.Cause, Err: contextError(ctx)}
+}
+
+// retry is what a failed attempt says about the next one.
+type retry struct {
+	allowed  bool
+	after    time.Duration // what the server asked for, when hasAfter
+	hasAfter bool
+}
+
+// failed notes a failed attempt, completes its error and says whether it may be repeated.
+func (t *tries) failed(err error, p *prepared, read int64) retry {
+	fail := Event{Phase: Failed, Bytes: read}
+	var next retry
+	switch e := err.(type) {
+	case *Error:
+		t.notSent = false
+		e.Op, e.Attempts = t.op, t.attempt
+		fail.Status, fail.Code, fail.RequestID = e.Status, eventText(e.Code), eventText(e.RequestID)
+		switch {
+		case e.Code == codeTooLarge:
+			fail.Cause = "answer too large"
+		case e.Status <= 299:
+			fail.Cause = "answer not understood"
+		default:
+			fail.Cause = strconv.Itoa(e.Status)
+			next = retry{retryableStatus(e.Status, e.HasRetryAfter), e.RetryAfter, e.HasRetryAfter}
+		}
+	case *NetworkError:
+		t.notSent = t.notSent && e.NotSent
+		e.Op, e.Attempts, e.NotSent = t.op, t.attempt, t.notSent
+		fail.Cause = e.Cause
+		next.allowed = p.sink == nil || p.sink.wrote == 0 || p.sink.rewind != nil
+	case *TransferError:
+		t.notSent = false
+		e.Op, e.Attempts = t.op, t.attempt
+		fail.Cause = "file error"
+	}
+	t.emit(fail)
+	t.last = fail
+	return next
+}
+
+// pause waits before the next attempt. It fails when ctx ends.
+func (t *tries) pause(ctx context.Context, next retry, random func(time.Duration) time.Duration) error {
+	ev := t.last
+	ev.Phase, ev.Wait = Waiting, next.after
+	if next.hasAfter {
+		ev.Cause = "Retry-After"
+	} else {
+		ev.Wait = backoff(t.attempt-1, random)
+	}
+	ev.Until = time.Now().Add(ev.Wait)
+	t.emit(ev)
+	if t.hook != nil {
+		t.hook.yield()
+	}
+	err := wait(ctx, ev.Wait)
+	if err == nil && t.hook != nil {
+		err = t.hook.regain(ctx)
+	}
+	return err
+}
+
 // run makes the attempts and waits of one call. early is an error found before,
 // which is reported in the call's name.
 func (c *core) run(ctx context.Context, rq call, early error, options []CallOption) (*prepared, error) {
@@ -248,39 +377,8 @@ func (c *core) run(ctx context.Context, rq call, early error, options []CallOpti
 	for _, o := range options {
 		o(&cfg)
 	}
-	limit := 1
-	if rq.repeats {
-		retries := c.retries
-		if cfg.retries != nil {
-			retries = max(0, *cfg.retries)
-		}
-		limit = 1 + min(retries, 1<<20)
-	}
-	h := hookFrom(ctx)
-	if h != nil && !h.busy.CompareAndSwap(false, true) {
-		h = nil
-	}
-	if h != nil {
-		defer h.busy.Store(false)
-		cfg.id = h.id
-	}
-	if cfg.id == "" {
-		cfg.id = randomUUID()
-	}
-	attempt := 0
-	emit := func(ev Event) {
-		ev.Call, ev.Op, ev.Attempt, ev.Limit, ev.At = cfg.id, rq.op.Name, attempt, limit, time.Now()
-		switch {
-		case h != nil:
-			h.emit(ev)
-		case c.observer != nil:
-			c.observer(ev)
-		}
-		for _, f := range cfg.observers {
-			f(ev)
-		}
-	}
-
+	t, over := c.begin(ctx, rq, cfg)
+	defer over()
 	var p *prepared
 	err := early
 	if err == nil && ctx.Err() != nil {
@@ -290,97 +388,32 @@ func (c *core) run(ctx context.Context, rq call, early error, options []CallOpti
 		p, err = c.prepare(ctx, rq, cfg)
 	}
 	if err != nil {
-		ev := Event{Phase: GaveUp, Cause: "refused before sending"}
-		if arg := (*ArgumentError)(nil); errors.As(err, &arg) {
-			named := *arg
-			named.Op = rq.op.Name
-			err, ev.Code = &named, named.Code
-		}
-		if network := (*NetworkError)(nil); errors.As(err, &network) {
-			network.Op = rq.op.Name
-			ev = Event{Phase: Cancelled}
-		}
-		emit(ev)
-		return nil, err
-	}
-
-	notSent := true
-	var last Event // what the last failure was
-	cancelled := func() error {
-		ev := last
-		ev.Phase = Cancelled
-		emit(ev)
-		return &NetworkError{Op: rq.op.Name, Cancelled: true, Attempts: attempt, NotSent: notSent, Cause: last.Cause, Err: contextError(ctx)}
+		return nil, t.refused(err)
 	}
 	for {
-		attempt++
-		emit(Event{Phase: Started})
-		ans, read, err := c.attempt(ctx, p, func(n, total int64) { emit(Event{Phase: Progress, Bytes: n, Total: total}) })
+		t.attempt++
+		t.emit(Event{Phase: Started})
+		ans, read, err := c.attempt(ctx, p, func(n, total int64) { t.emit(Event{Phase: Progress, Bytes: n, Total: total}) })
 		if err == nil {
-			if err = p.finish(ans, attempt); err == nil {
-				emit(Event{Phase: Done, Status: ans.status, Bytes: read, RequestID: requestID(ans.header, p.credential)})
-				return p, nil
-			}
+			err = p.finish(ans, t.attempt)
 		}
-		fail := Event{Phase: Failed, Bytes: read}
-		var retry bool
-		var after time.Duration
-		var hasAfter bool
-		switch e := err.(type) {
-		case *Error:
-			notSent = false
-			e.Op, e.Attempts = rq.op.Name, attempt
-			fail.Status, fail.Code, fail.RequestID = e.Status, eventText(e.Code), eventText(e.RequestID)
-			fail.Cause = strconv.Itoa(e.Status)
-			if e.Status <= 299 || e.Code == codeTooLarge {
-				fail.Cause = "answer not understood"
-				if e.Code == codeTooLarge {
-					fail.Cause = "answer too large"
-				}
-			} else {
-				retry = retryableStatus(e.Status, e.HasRetryAfter)
-				after, hasAfter = e.RetryAfter, e.HasRetryAfter
-			}
-		case *NetworkError:
-			notSent = notSent && e.NotSent
-			if e.Cancelled {
-				return nil, cancelled()
-			}
-			e.Op, e.Attempts, e.NotSent = rq.op.Name, attempt, notSent
-			fail.Cause = e.Cause
-			retry = p.sink == nil || p.sink.wrote == 0 || p.sink.rewind != nil
-		case *TransferError:
-			notSent = false
-			e.Op, e.Attempts = rq.op.Name, attempt
-			fail.Cause = "file error"
+		if err == nil {
+			t.emit(Event{Phase: Done, Status: ans.status, Bytes: read, RequestID: requestID(ans.header, p.credential)})
+			return p, nil
 		}
-		emit(fail)
-		last = fail
-		if !retry || attempt >= limit || hasAfter && after > MaxRetryAfter {
-			fail.Phase = GaveUp
-			emit(fail)
+		if network, ok := err.(*NetworkError); ok && network.Cancelled {
+			t.notSent = t.notSent && network.NotSent
+			return nil, t.cancelled(ctx)
+		}
+		next := t.failed(err, p, read)
+		if !next.allowed || t.attempt >= t.limit || next.hasAfter && next.after > MaxRetryAfter {
+			ev := t.last
+			ev.Phase = GaveUp
+			t.emit(ev)
 			return nil, err
 		}
-
-		pause := after
-		waiting := fail
-		waiting.Phase = Waiting
-		if hasAfter {
-			waiting.Cause = "Retry-After"
-		} else {
-			pause = backoff(attempt-1, c.random)
-		}
-		waiting.Wait, waiting.Until = pause, time.Now().Add(pause)
-		emit(waiting)
-		if h != nil {
-			h.yield()
-		}
-		waitErr := wait(ctx, pause)
-		if waitErr == nil && h != nil {
-			waitErr = h.regain(ctx)
-		}
-		if waitErr != nil {
-			return nil, cancelled()
+		if t.pause(ctx, next, c.random) != nil {
+			return nil, t.cancelled(ctx)
 		}
 	}
 }
