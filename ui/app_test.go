@@ -382,3 +382,14 @@ func BenchmarkView(b *testing.B) {
 		_ = a.View()
 	}
 }
+
+func TestHelpNamesTheMarks(t *testing.T) {
+	s := startTest(t, sampleMail(), 80, 100)
+	s.keys("?")
+	g := s.app.theme.Glyphs
+	for _, mark := range []string{g.Unread, g.Answered, g.Star, g.Attachment, g.Invite, g.Muted, g.Pending, g.Selected} {
+		s.has("  " + mark + " ")
+	}
+	s.keys("esc", "!", "?")
+	s.hasNot("Marks")
+}

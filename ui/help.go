@@ -21,7 +21,11 @@ func (h *help) rows(f *Frame) []string {
 	t := f.Theme
 	keyWidth := min(24, max(10, f.Width*3/10))
 	var out []string
-	for i, sec := range f.Keys.Help(h.ctx) {
+	sections := f.Keys.Help(h.ctx)
+	for i, sec := range sections {
+		if i == len(sections)-1 && (h.ctx == keymap.InThreads || h.ctx == keymap.InReader) {
+			out = append(out, marks(t, keyWidth)...)
+		}
 		if i > 0 {
 			out = append(out, "")
 		}
@@ -39,9 +43,6 @@ func (h *help) rows(f *Frame) []string {
 				out = append(out, "  "+style.Render(fit(t, keys, keyWidth))+" "+t.Text.Render(l))
 			}
 		}
-	}
-	if h.ctx == keymap.InThreads || h.ctx == keymap.InReader {
-		out = append(out, marks(t, keyWidth)...)
 	}
 	out = append(out, "", t.Muted.Render("  Every key can be changed; see `teapost keys` and the configuration file."))
 	if v := f.Options.Version; v != "" {

@@ -272,8 +272,12 @@ func TestWalk(t *testing.T) {
 				tt.press("esc", "!")
 				tt.see(`Activity`, `✓ .*req_`)
 				tt.press("enter")
-				tt.see(`req_[0-9a-f]{16,}`)
-				tt.press("esc", "esc")
+				tt.see(`▾|operation`)
+				if !tt.shows(`operation`) { // a line of several calls opened
+					tt.press("j", "enter")
+				}
+				tt.see(`operation`, `req_[0-9a-f]{16,}`)
+				tt.press("esc", "esc", "esc")
 				for _, f := range []struct{ key, shows string }{
 					{"s", "Starred"}, {"z", "Snoozed"}, {"d", "Drafts"}, {"o", "Outbox"}, {"a", "Archive"}, {"S", "Spam"}, {"#", "Trash"}, {"A", "All mail"}, {"i", "Inbox"},
 				} {
