@@ -7,18 +7,20 @@ import (
 	"strings"
 )
 
-const contactColumns = `c.id, c.display, c.name, c.notes, (SELECT p.last_at FROM people p WHERE p.email = c.email), c.created_at, c.updated_at`
+const contactColumns = `c.id, c.display, c.name, c.notes, (SELECT p.last_at FROM people p WHERE p.email = c.email), c.created_at, c.updated_at,
+	(SELECT f.content_type FROM photos f WHERE f.owner = c.email), (SELECT f.data FROM photos f WHERE f.owner = c.email)`
 
 func scanContact(row scanner) (id int64, out map[string]any, err error) {
 	var display string
-	var name, notes sql.NullString
+	var name, notes, photoKind sql.NullString
+	var photo []byte
 	var seen sql.NullInt64
 	var created, updated int64
-	if err := row.Scan(&id, &display, &name, &notes, &seen, &created, &updated); err != nil {
+	if err := row.Scan(&id, &display, &name, &notes, &seen, &created, &updated, &photoKind, &photo); err != nil {
 		return 0, nil, err
 	}
 	return id, map[string]any{
-		"object": "contact", "email": display, "name": nullString(name), "source": "manual", "notes": nullString(notes), "photoUrl": nil,
+		"object": "contact", "email": display, "name": nullString(name), "source": "manual", "notes": nullString(notes), "photoUrl": photoURL(photoKind, photo),
 		"lastSeenAt": instantOrNull(seen), "createdAt": instant(created), "updatedAt": instant(updated),
 	}, nil
 }
@@ -166,16 +168,25 @@ func (s *Server) deleteContact(c *call) (any, error) {
 	}
 	var n int64
 	err = s.write(c.ctx, func(t *tx) error {
-		res, err := t.result("DELETE FROM contacts WHERE email = ?", email)
-		if err == nil {
-			n, err = res.RowsAffected()
-		}
+		n, err = t.deleteContact(email)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
 	return map[string]any{"object": "contact", "email": display, "deleted": true, "wasSaved": n > 0}, nil
+}
+
+// deleteContact forgets a contact and its picture; n is 0 when there was none.
+func (t *tx) deleteContact(email string) (n int64, err error) {
+	if err := t.exec("DELETE FROM photos WHERE owner = ?", email); err != nil {
+		return 0, err
+	}
+	res, err := t.result("DELETE FROM contacts WHERE email = ?", email)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
 }
 
 const maxBatchDelete = 1000
@@ -196,11 +207,7 @@ func (s *Server) deleteContacts(c *call) (any, error) {
 				continue
 			}
 			valid++
-			res, err := t.result("DELETE FROM contacts WHERE email = ?", strings.ToLower(strings.TrimSpace(e)))
-			if err != nil {
-				return err
-			}
-			n, err := res.RowsAffected()
+			n, err := t.deleteContact(strings.ToLower(strings.TrimSpace(e)))
 			if err != nil {
 				return err
 			}

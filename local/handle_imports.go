@@ -7,6 +7,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
 )
 
 // Files of events and of contacts from other programs. A file is read in one transaction, so it is in or it is not, and
@@ -68,6 +71,11 @@ func (s *Server) importItems(c *call, kind, begins, what string, each func(*tx, 
 		return nil, err
 	}
 	raw = bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf"))
+	if !utf8.Valid(raw) { // old programs write what Windows had before it
+		if raw, err = charmap.Windows1252.NewDecoder().Bytes(raw); err != nil {
+			return nil, err
+		}
+	}
 	if !bytes.Contains(bytes.ToUpper(raw), []byte(begins)) {
 		return nil, invalidField("body", "The body is no %s file: it holds no line %s.", what, begins)
 	}
@@ -83,7 +91,7 @@ func (s *Server) importItems(c *call, kind, begins, what string, each func(*tx, 
 			return err
 		}
 		id = i.id
-		collection, err := each(t, i, []byte(strings.ToValidUTF8(string(raw), "\uFFFD")))
+		collection, err := each(t, i, raw)
 		if err != nil {
 			return err
 		}

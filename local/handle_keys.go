@@ -72,7 +72,8 @@ var scopeSpaces = map[string]string{
 
 // neededScope is the scope that an operation needs; empty for none.
 func neededScope(name, verb string) string {
-	space, _, _ := strings.Cut(name, ".")
+	space, _, _ := strings.Cut(strings.TrimPrefix(name, "/"), ".")
+	space, _, _ = strings.Cut(space, "/") // of a path beyond the contract
 	if mapped, ok := scopeSpaces[space]; ok {
 		space = mapped
 	}

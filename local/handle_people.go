@@ -80,7 +80,7 @@ func (s *Server) listPeople(c *call) (any, error) {
 		where, args = append(where, compare), append(args, at, cur.ID)
 	}
 	rows, err := s.reader.QueryContext(c.ctx, "SELECT p.id, "+key+", p.email, p.display, p.name, p.last_at, p.created_at, "+threads+
-		", k.id, k.name, k.notes, k.updated_at FROM "+everybody+" p LEFT JOIN contacts k ON k.email = p.email WHERE "+strings.Join(where, " AND ")+" ORDER BY "+order+" LIMIT ?", append(args, limit+1)...)
+		", k.id, k.name, k.notes, k.updated_at, f.content_type, f.data FROM "+everybody+" p LEFT JOIN contacts k ON k.email = p.email LEFT JOIN photos f ON f.owner = p.email WHERE "+strings.Join(where, " AND ")+" ORDER BY "+order+" LIMIT ?", append(args, limit+1)...)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +96,9 @@ func (s *Server) listPeople(c *call) (any, error) {
 		var email, display, name string
 		var last, created, count int64
 		var contact, changed sql.NullInt64
-		var given, notes sql.NullString
-		if err := rows.Scan(&k.ID, into, &email, &display, &name, &last, &created, &count, &contact, &given, &notes, &changed); err != nil {
+		var given, notes, photoKind sql.NullString
+		var photo []byte
+		if err := rows.Scan(&k.ID, into, &email, &display, &name, &last, &created, &count, &contact, &given, &notes, &changed, &photoKind, &photo); err != nil {
 			return nil, err
 		}
 		if given.String != "" {
@@ -105,7 +106,7 @@ func (s *Server) listPeople(c *call) (any, error) {
 		}
 		person := map[string]any{
 			"object": "person", "email": email, "displayEmail": display, "name": nil, "saved": false, "source": nil,
-			"notes": nil, "photoUrl": nil, "threads": count, "lastAt": instant(last), "createdAt": instant(created),
+			"notes": nil, "photoUrl": photoURL(photoKind, photo), "threads": count, "lastAt": instant(last), "createdAt": instant(created),
 			"updatedAt": instantOrNull(changed), "blockedBy": nil,
 		}
 		if by := settingsValues(settings).blockedBy(email); by != nil {
