@@ -106,7 +106,7 @@ type Keys struct {
 // UI is how the program looks and behaves.
 type UI struct {
 	Theme          string // auto, dark or light
-	ASCII          bool   // no characters beyond ASCII in the program's own drawing
+	ASCII          bool   // no characters beyond ASCII in the program's own drawing; by the locale when the file says nothing
 	Mouse          bool
 	UndoTime       time.Duration // how long a send can be taken back; 0 to 60 s
 	ConfirmSend    bool          // ask before a message is sent
@@ -275,7 +275,7 @@ func (c *Config) loadUI(env Env) error {
 	r := c.file.raw.UI
 	c.UI = UI{
 		Theme:          or(r.Theme, "auto"),
-		ASCII:          or(r.ASCII, false),
+		ASCII:          or(r.ASCII, plainLocale(env)),
 		Mouse:          or(r.Mouse, true),
 		UndoTime:       10 * time.Second,
 		ConfirmSend:    or(r.ConfirmSend, false),
@@ -309,6 +309,21 @@ func (c *Config) loadUI(env Env) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// plainLocale reports whether the locale has no characters beyond ASCII that may be drawn with: C, POSIX, or one whose
+// character set is not UTF-8. Where no locale is named the terminal is taken for one of today.
+func plainLocale(env Env) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		v := env(name)
+		if v == "" {
+			continue
+		}
+		_, set, named := strings.Cut(v, ".")
+		set, _, _ = strings.Cut(set, "@")
+		return v == "C" || v == "POSIX" || named && !strings.EqualFold(strings.ReplaceAll(set, "-", ""), "utf8")
+	}
+	return false
 }
 
 func checkArgv(argv []string) error {

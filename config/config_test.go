@@ -610,3 +610,31 @@ func FuzzFile(f *testing.F) {
 		}
 	})
 }
+
+func TestASCIIByTheLocale(t *testing.T) {
+	for _, tt := range []struct {
+		file string
+		env  []string
+		want bool
+	}{
+		{"", nil, false},
+		{"", []string{"LANG", "C"}, true},
+		{"", []string{"LANG", "POSIX"}, true},
+		{"", []string{"LANG", "C.UTF-8"}, false},
+		{"", []string{"LANG", "C.utf8"}, false},
+		{"", []string{"LANG", "de_DE.UTF-8@euro"}, false},
+		{"", []string{"LANG", "de_DE.ISO-8859-15@euro"}, true},
+		{"", []string{"LANG", "en_US"}, false},
+		{"", []string{"LANG", "C", "LC_CTYPE", "en_US.UTF-8"}, false},
+		{"", []string{"LANG", "en_US.UTF-8", "LC_CTYPE", "C"}, true},
+		{"", []string{"LC_ALL", "en_US.UTF-8", "LC_CTYPE", "C", "LANG", "C"}, false},
+		{"", []string{"LC_ALL", "C", "LC_CTYPE", "en_US.UTF-8"}, true},
+		{"[ui]\nascii = false\n", []string{"LC_ALL", "C"}, false},
+		{"[ui]\nascii = true\n", []string{"LANG", "en_US.UTF-8"}, true},
+	} {
+		home(t, tt.file)
+		if got := mustLoad(t, Flags{}, vars(tt.env...)).UI.ASCII; got != tt.want {
+			t.Errorf("%v with the file %q: ASCII %v", tt.env, tt.file, got)
+		}
+	}
+}
