@@ -52,7 +52,7 @@ func (c *change) counts(seq uint64) bool {
 
 // once reports that the call of the kind must never be repeated by itself.
 func (k ChangeKind) once() bool {
-	return k == ChangeMute || k == ChangeUnmute || k == ChangeDelete || k.answers()
+	return k == ChangeMute || k == ChangeUnmute || k == ChangeDelete || k.answers() || k == ChangeLabelDelete
 }
 
 // words for lines of news: done, doing, to do, what undo does.
@@ -76,6 +76,9 @@ var changeWords = map[ChangeKind]struct{ done, doing, todo, undo string }{
 	ChangeAccept:    {"Accepted %s", "Accepting", "accept", ""},
 	ChangeTentative: {"Answered “maybe” to %s", "Answering “maybe” to", "answer “maybe” to", ""},
 	ChangeDecline:   {"Declined %s", "Declining", "decline", ""},
+
+	ChangeLabelEdit:   {"Changed the label %s", "Changing the label", "change the label", "takes that back"},
+	ChangeLabelDelete: {"Deleted the label %s", "Deleting the label", "delete the label", ""},
 }
 
 // Do applies a change to threads at once and sees to it that the server gets it. Threads on which it would change

@@ -105,6 +105,7 @@ var changeOps = map[ChangeKind]string{
 	ChangeTrash: "threads.trash", ChangeRestore: "threads.restore", ChangeSnooze: "threads.snooze", ChangeUnsnooze: "threads.unsnooze",
 	ChangeMute: "threads.mute", ChangeUnmute: "threads.unmute", ChangeDelete: "threads.delete",
 	ChangeAccept: "calendar.respondToEvent", ChangeTentative: "calendar.respondToEvent", ChangeDecline: "calendar.respondToEvent",
+	ChangeLabelEdit: "labels.update", ChangeLabelDelete: "labels.delete",
 }
 
 // changeCall makes the call of a change.
@@ -142,6 +143,8 @@ func (m *Mail) changeCall(c *change) (func(context.Context, *api.Client) (any, e
 		return func(ctx context.Context, a *api.Client) (any, error) { return a.Threads.Delete(ctx, id) }, nil
 	case ChangeAccept, ChangeTentative, ChangeDecline:
 		return answerCall(c.Change), nil
+	case ChangeLabelEdit, ChangeLabelDelete:
+		return m.labelCall(c.Change), nil
 	case ChangeRead, ChangeUnread:
 		patch.Read = api.Set(c.Change.Kind == ChangeRead)
 	case ChangeStar, ChangeUnstar:
@@ -175,11 +178,14 @@ func (m *Mail) changeAnswered(c *change, f api.Final) {
 	var e *api.Error
 	var n *api.NetworkError
 	switch {
-	case f.Err == nil:
+	case f.Err == nil, c.alreadyGone(f.Err):
 		c.State, c.settled = changeSettled, m.next()
 		m.deleteChange(c)
 		if e, ok := f.Value.(*api.CalendarEvent); ok {
 			m.answered(c, e)
+		}
+		if c.Change.Kind.ofLabel() {
+			m.labelChanged(c, f.Value)
 		}
 		if rec := m.rows[c.Thread]; rec != nil {
 			rec.stale = true
@@ -263,7 +269,7 @@ func (m *Mail) refuseChange(c *change, err error) {
 	m.log.Warn("change refused", "kind", string(c.Change.Kind), "error", err.Error())
 	text := fmt.Sprintf("Could not %s %s: %s", changeWords[c.Change.Kind].todo, quoted(c.Subject), reason(err))
 	gone := errors.Is(err, api.ErrNotFound)
-	if !gone && !c.Change.Kind.answers() {
+	if !gone && !c.Change.Kind.answers() && !c.Change.Kind.ofLabel() {
 		text += " · it is back in place"
 	}
 	if !gone || !c.Change.Quiet || c.Undoes != "" { // nobody misses the mark on what is not there
@@ -327,6 +333,9 @@ func (m *Mail) askChange(c *change, why string) {
 	}
 	if c.Change.Kind.answers() {
 		m.lookAtAnswer(c.Thread)
+	}
+	if c.Change.Kind.ofLabel() {
+		m.lookAtLabels(c)
 	}
 	m.refresh(false)
 }

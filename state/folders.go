@@ -23,6 +23,11 @@ type folderState struct {
 	countsAgain                           bool // something changed since the call for them began
 	addressesAt                           time.Time
 	after                                 []func() // to do with the lock held once the labels are known anew
+
+	view       *labelView      // what labels makes of labels and changes; nil: to be made anew
+	gone       map[string]bool // labels that were deleted here
+	colors     []LabelColor
+	colorsCall string
 }
 
 // The server's names of folders are free strings; this is the one place that says what they mean.
@@ -259,11 +264,9 @@ func (m *Mail) userLabels() []Label {
 		if strings.EqualFold(l.Type, "system") || systemLabel(api.ThreadLabel{ID: l.ID}) != "" {
 			continue
 		}
-		label := Label{ID: l.ID, Name: l.Name}
-		if l.Color != nil {
-			label.Color = l.Color.BackgroundColor
+		if label, ok := m.labels().byID[l.ID]; ok {
+			out = append(out, label)
 		}
-		out = append(out, label)
 	}
 	sort.SliceStable(out, func(i, j int) bool { return strings.ToLower(out[i].Name) < strings.ToLower(out[j].Name) })
 	return out
@@ -297,7 +300,7 @@ func (m *Mail) newLabel(name string, ids []ThreadID) {
 		done: func(f api.Final) {
 			if f.Err == nil {
 				l := f.Value.(*api.Label)
-				m.folders.labels = append(append([]api.Label(nil), m.folders.labels...), *l)
+				m.folders.labels, m.folders.view = append(append([]api.Label(nil), m.folders.labels...), *l), nil
 				apply(Label{ID: l.ID, Name: l.Name})
 				m.loadLabels()
 				return
@@ -378,6 +381,11 @@ func (m *Mail) loadLabels() {
 			after := m.folders.after
 			m.folders.after = nil
 			if f.Err != nil {
+				return
+			}
+			if seq < m.folders.labelsSeq { // asked for before a change to a label
+				m.folders.after = append(m.folders.after, after...)
+				m.loadLabels()
 				return
 			}
 			defer func() {

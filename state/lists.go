@@ -85,6 +85,7 @@ func (m *Mail) listsChanged() {
 	for _, l := range m.lists {
 		l.shown = nil
 	}
+	m.folders.view = nil
 	m.changed()
 }
 

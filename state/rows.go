@@ -184,6 +184,7 @@ func (m *Mail) rowWith(id ThreadID, rec *threadRecord, cs []*change, which func(
 			c.Change.apply(&row)
 		}
 	}
+	row.Labels = m.labelsNow(row.Labels, rec.seq)
 	return row
 }
 

@@ -143,14 +143,18 @@ const (
 	ChangeAccept    ChangeKind = "accept"
 	ChangeTentative ChangeKind = "tentative"
 	ChangeDecline   ChangeKind = "decline"
+
+	// Changes to a label; see [Mail.EditLabel] and [Mail.DeleteLabel].
+	ChangeLabelEdit   ChangeKind = "label-edit"
+	ChangeLabelDelete ChangeKind = "label-delete"
 )
 
 // Change is what to do to one or more threads.
 type Change struct {
 	Kind   ChangeKind
 	Until  time.Time // [ChangeSnooze]: when it wakes
-	Add    []Label   // [ChangeLabels]
-	Remove []Label   // [ChangeLabels]
+	Add    []Label   // [ChangeLabels]; [ChangeLabelEdit]: the label as it is to be
+	Remove []Label   // [ChangeLabels]; [ChangeLabelEdit], [ChangeLabelDelete]: the label as it was
 	Event  string    // [ChangeAccept], [ChangeTentative], [ChangeDecline]: the id of [Thread.Event]
 	Quiet  bool      // no line of news and no place in the undo list: reading marks as read
 }
