@@ -2,8 +2,6 @@ package ui
 
 import (
 	"context"
-	"flag"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -381,35 +379,8 @@ func (s *stage) misses(parts ...string) {
 	}
 }
 
-func init() {
-	if flag.Lookup("update") == nil {
-		flag.Bool("update", false, "write the golden frames anew")
-	}
-}
-
-func goldenUpdate() bool {
-	f := flag.Lookup("update")
-	return f != nil && f.Value.String() == "true"
-}
-
 // goldenFrame compares the frame with the file of that name; -update writes it.
 func goldenFrame(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", "desk", name+".golden")
-	if goldenUpdate() {
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v (run with -update to write it)", err)
-	}
-	if string(want) != got {
-		t.Errorf("%s is not as it was.\ngot:\n%s\nwant:\n%s", name, got, want)
-	}
+	golden(t, filepath.Join("desk", name), got)
 }
