@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -270,14 +269,4 @@ func keyringSource(kind CredentialKind, label, user, instead string) *source {
 			return strings.TrimSpace(r.v), nil
 		}
 	})
-}
-
-func expand(path, dir, home string) string {
-	if path == "~" || strings.HasPrefix(path, "~/") {
-		return filepath.Join(home, path[1:])
-	}
-	if path != "" && !filepath.IsAbs(path) {
-		return filepath.Join(dir, path)
-	}
-	return path
 }

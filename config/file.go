@@ -19,42 +19,43 @@ import (
 // maxFileBytes is the most that is read of a configuration file.
 const maxFileBytes = 1 << 20
 
-// raw is the file as written. Pointers tell what was left out.
+// raw is the file as written. Pointers tell what was left out. The tag like is an example of a
+// value, for messages.
 type raw struct {
-	DefaultAccount *string                `toml:"default_account"`
+	DefaultAccount *string                `toml:"default_account" like:"work"`
 	Accounts       map[string]*rawAccount `toml:"accounts"`
 	Keys           map[string]any         `toml:"keys"`
 	UI             struct {
-		Theme          *string   `toml:"theme"`
+		Theme          *string   `toml:"theme" like:"dark"`
 		ASCII          *bool     `toml:"ascii"`
 		Mouse          *bool     `toml:"mouse"`
 		UndoSeconds    *int64    `toml:"undo_seconds"`
 		ConfirmSend    *bool     `toml:"confirm_send"`
 		ConfirmDiscard *bool     `toml:"confirm_discard"`
-		Editor         *[]string `toml:"editor"`
-		Opener         *[]string `toml:"opener"`
+		Editor         *[]string `toml:"editor" like:"nvim"`
+		Opener         *[]string `toml:"opener" like:"xdg-open"`
 	} `toml:"ui"`
 	Local struct {
-		Dir       *string   `toml:"dir"`
-		Addresses *[]string `toml:"addresses"`
+		Dir       *string   `toml:"dir" like:"~/mail"`
+		Addresses *[]string `toml:"addresses" like:"ada@example.com"`
 		Relay     *rawRelay `toml:"relay"`
 	} `toml:"local"`
 	Snooze struct {
-		Morning    *string `toml:"morning"`
-		Evening    *string `toml:"evening"`
-		Weekend    *string `toml:"weekend"`
-		WeekendDay *string `toml:"weekend_day"`
-		WeekDay    *string `toml:"week_day"`
+		Morning    *string `toml:"morning" like:"08:00"`
+		Evening    *string `toml:"evening" like:"18:00"`
+		Weekend    *string `toml:"weekend" like:"09:00"`
+		WeekendDay *string `toml:"weekend_day" like:"saturday"`
+		WeekDay    *string `toml:"week_day" like:"monday"`
 	} `toml:"snooze"`
 }
 
 type rawAccount struct {
-	BaseURL            *string   `toml:"base_url"`
-	APIKeyCommand      *[]string `toml:"api_key_command"`
-	APIKeyFile         *string   `toml:"api_key_file"`
-	AccessTokenCommand *[]string `toml:"access_token_command"`
+	BaseURL            *string   `toml:"base_url" like:"https://mail.example.com"`
+	APIKeyCommand      *[]string `toml:"api_key_command" like:"pass,show,mail"`
+	APIKeyFile         *string   `toml:"api_key_file" like:"~/.openemail-key"`
+	AccessTokenCommand *[]string `toml:"access_token_command" like:"pass,show,mail"`
 	Keyring            *bool     `toml:"keyring"`
-	From               *string   `toml:"from"`
+	From               *string   `toml:"from" like:"Ada <ada@example.com>"`
 }
 
 // file is a configuration file that was read, with the place of each key in it.
@@ -176,12 +177,19 @@ func (f *file) unknownKey(e *toml.DecodeError) error {
 		}
 		return out
 	}
-	if t := typeAt(reflect.TypeOf(f.raw), key[:len(key)-1]); t != nil && t.Kind() == reflect.Struct {
-		in := ""
-		if len(key) > 1 {
-			in = " in [" + dotted(key[:len(key)-1]) + "]"
+	t, _ := fieldAt(reflect.TypeOf(f.raw), key[:len(key)-1])
+	if t == nil || t.Kind() != reflect.Struct {
+		return out
+	}
+	if len(key) > 1 {
+		out.Mend = "allowed in [" + dotted(key[:len(key)-1]) + "]: " + strings.Join(fieldsOf(t), ", ")
+		return out
+	}
+	out.Mend = "allowed: " + strings.Join(fieldsOf(t), ", ")
+	for _, table := range fieldsOf(t) {
+		if in, _ := fieldAt(t, []string{table}); in.Kind() == reflect.Struct && slices.Contains(fieldsOf(in), key[0]) {
+			out.Mend = "it belongs below the line [" + table + "]"
 		}
-		out.Mend = "allowed" + in + ": " + strings.Join(fieldsOf(t), ", ")
 	}
 	return out
 }
@@ -190,52 +198,60 @@ func (f *file) badValue(e *toml.DecodeError) error {
 	line, col := e.Position()
 	where := fmt.Sprintf("%s:%d:%d", f.path, line, col)
 	key := []string(e.Key())
-	// For a wrong type the library's message speaks of Go; only syntax is worth repeating.
-	if t := typeAt(reflect.TypeOf(f.raw), key); len(key) > 0 && t != nil {
-		return &Error{Where: where + ": " + dotted(key), What: "the value has the wrong type", Mend: "expected " + describe(t)}
+	said := strings.TrimPrefix(e.Error(), "toml: ")
+	switch t, like := fieldAt(reflect.TypeOf(f.raw), key); {
+	case strings.Contains(said, "already exists"):
+		return &Error{Where: where + ": " + dotted(key), What: "this stands in the file twice", Mend: "make one of the two"}
+	case len(key) > 0 && t != nil:
+		// For a wrong type the library's message speaks of Go; only syntax is worth repeating.
+		return &Error{Where: where + ": " + dotted(key), What: "the value has the wrong type", Mend: "expected " + describe(t, like)}
+	case strings.Contains(said, "at start of value"):
+		return &Error{Where: where, What: said, Mend: `a text stands in quotes, such as theme = "dark"`}
 	}
-	return &Error{Where: where, What: strings.TrimPrefix(e.Error(), "toml: "), Mend: "see https://toml.io for how it is written"}
+	return &Error{Where: where, What: said, Mend: "see https://toml.io for how it is written"}
 }
 
-func describe(t reflect.Type) string {
+// describe says what is to be written for a t, with like as an example.
+func describe(t reflect.Type, like string) string {
 	switch t.Kind() {
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Int64:
 		return "a whole number"
 	case reflect.String:
-		return `a text in quotes, such as "x"`
+		return fmt.Sprintf("a text in quotes, such as %q", like)
 	case reflect.Slice:
-		return `a list of texts, such as ["pass", "show", "mail"]`
+		return `a list of texts, such as ["` + strings.ReplaceAll(like, ",", `", "`) + `"]`
 	}
 	return "a table, such as [accounts.work]"
 }
 
-// typeAt follows the key through the structs and maps of t; nil when it leads nowhere.
-func typeAt(t reflect.Type, key []string) reflect.Type {
+// fieldAt follows the key through the structs and maps of t, and returns the type there and
+// its example; nil when the key leads nowhere.
+func fieldAt(t reflect.Type, key []string) (at reflect.Type, like string) {
 	for {
 		for t.Kind() == reflect.Pointer {
 			t = t.Elem()
 		}
 		if len(key) == 0 {
-			return t
+			return t, like
 		}
 		switch t.Kind() {
 		case reflect.Struct:
 			var next reflect.Type
 			for i := range t.NumField() {
 				if t.Field(i).Tag.Get("toml") == key[0] {
-					next = t.Field(i).Type
+					next, like = t.Field(i).Type, t.Field(i).Tag.Get("like")
 				}
 			}
 			if next == nil {
-				return nil
+				return nil, ""
 			}
 			t = next
 		case reflect.Map:
 			t = t.Elem()
 		default:
-			return t
+			return t, like
 		}
 		key = key[1:]
 	}

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"path/filepath"
 	"strconv"
 	"strings"
-
-	"github.com/adrg/xdg"
 )
 
 // The kinds of encryption between the local mailbox and its relay.
@@ -61,12 +58,12 @@ func RelayKeyringUser(user, host string, port int) string {
 }
 
 type rawRelay struct {
-	Host            *string   `toml:"host"`
+	Host            *string   `toml:"host" like:"smtp.example.com"`
 	Port            *int64    `toml:"port"`
-	TLS             *string   `toml:"tls"`
-	User            *string   `toml:"user"`
-	PasswordCommand *[]string `toml:"password_command"`
-	PasswordFile    *string   `toml:"password_file"`
+	TLS             *string   `toml:"tls" like:"starttls"`
+	User            *string   `toml:"user" like:"ada"`
+	PasswordCommand *[]string `toml:"password_command" like:"pass,show,mail"`
+	PasswordFile    *string   `toml:"password_file" like:"~/.relay-password"`
 	Keyring         *bool     `toml:"keyring"`
 }
 
@@ -116,10 +113,14 @@ func (c *Config) loadRelay() error {
 	}
 	if r.PasswordFile != nil {
 		given = append(given, "password_file")
-		if *r.PasswordFile == "" {
-			fault("password_file", "the path is empty", "")
+		path, err := c.path(*r.PasswordFile)
+		switch {
+		case *r.PasswordFile == "":
+			fault("password_file", "the path is empty", "write the path of a file with the password in its first line")
+		case err != nil:
+			fault("password_file", err.Error(), "write the whole path")
 		}
-		out.src = fileSource(Password, label("password_file"), expand(*r.PasswordFile, filepath.Dir(c.File), xdg.Home))
+		out.src = fileSource(Password, label("password_file"), path)
 	}
 	if or(r.Keyring, false) {
 		given = append(given, "keyring")
