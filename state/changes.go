@@ -41,6 +41,7 @@ type change struct {
 	settled uint64 // the count at which the server had it
 	dropped bool   // gone; skip it where it is still listed
 	unsaved bool   // never reached the disk
+	mine    bool   // made by this process: what becomes of it is told here
 }
 
 func (c *change) open() bool { return c.State != changeSettled && !c.dropped }
@@ -156,7 +157,7 @@ func (m *Mail) newChange(batch string, id ThreadID, c Change, inv *Change, subje
 	}
 	return &change{
 		ID: newID(), Seq: m.changeSeq, Batch: batch, Thread: id, Change: c, Inverse: inv, Subject: subject,
-		Home: roleOf(m.current.folder()), State: changeSaving, Rev: 1,
+		Home: roleOf(m.current.folder()), State: changeSaving, Rev: 1, mine: true,
 	}
 }
 
@@ -241,16 +242,21 @@ func (m *Mail) saveChangeThen(c *change, then func(error)) {
 }
 
 // deleteChange takes a change off the disk, sooner or later: left there it would be done again at the next start.
-func (m *Mail) deleteChange(c *change) {
+func (m *Mail) deleteChange(c *change) { m.deleteChangeAnd(c, nil) }
+
+// deleteChangeAnd is deleteChange with more writes, if any, in the same transaction.
+func (m *Mail) deleteChangeAnd(c *change, also func(*sql.Tx) error) {
 	id := c.ID
 	m.removals++
 	m.state.write(func(tx *sql.Tx) error {
-		_, err := tx.Exec("DELETE FROM change WHERE id = ?", id)
-		return err
+		if _, err := tx.Exec("DELETE FROM change WHERE id = ?", id); err != nil || also == nil {
+			return err
+		}
+		return also(tx)
 	}, func(err error) {
 		m.logWrite("change")(err)
 		if err != nil {
-			m.post(func() { m.afterAWhile(func() { m.deleteChange(c) }) })
+			m.post(func() { m.afterAWhile(func() { m.deleteChangeAnd(c, also) }) })
 		}
 	})
 }

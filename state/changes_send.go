@@ -258,7 +258,6 @@ func (m *Mail) changeAnswered(c *change, f api.Final) {
 // refuseChange takes a change back on the screen, and what was done to the thread after it stays.
 func (m *Mail) refuseChange(c *change, err error) {
 	c.dropped = true
-	m.deleteChange(c)
 	for _, o := range m.changes { // nothing is left to take back
 		if o.Undoes == c.ID && o.open() && !o.Attempted {
 			o.dropped = true
@@ -274,7 +273,10 @@ func (m *Mail) refuseChange(c *change, err error) {
 	}
 	if !gone || !c.Change.Quiet || c.Undoes != "" { // nobody misses the mark on what is not there
 		m.addNotice(Notice{Kind: NoticeFailure, Thread: c.Thread, Text: text})
+	} else {
+		text = ""
 	}
+	m.deleteChangeAnd(c, m.noteRefused(c, text))
 	if rec := m.rows[c.Thread]; rec != nil {
 		rec.stale = true
 	}
@@ -311,6 +313,7 @@ const answerLost = "answer lost, it may or may not have happened"
 
 // askChange asks about a change that may run only once and whose call did not end well.
 func (m *Mail) askChange(c *change, why string) {
+	m.hideQuestion(c) // asked before this process was the owner
 	words := changeWords[c.Change.Kind]
 	n := m.addNoticeRetry(Notice{
 		Kind: NoticeFailure, Thread: c.Thread, RetryTo: "does it again",

@@ -22,6 +22,8 @@ CREATE TABLE draft (id TEXT PRIMARY KEY, rev INTEGER NOT NULL, doc BLOB NOT NULL
 CREATE TABLE file (id TEXT PRIMARY KEY, draft TEXT NOT NULL, bytes BLOB NOT NULL) STRICT;
 CREATE INDEX file_draft ON file(draft);
 CREATE TABLE snooze (thread TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT;
+`, `
+CREATE TABLE refused (change TEXT PRIMARY KEY, at INTEGER NOT NULL, text TEXT NOT NULL) STRICT;
 `}
 
 // cacheMigrations make the tables of cache.db.
@@ -40,10 +42,11 @@ type sharedTables struct {
 	changes []*change
 	drafts  []*draftDoc
 	snoozes map[ThreadID]time.Time
+	refused map[string]string // what is to be told of changes that the server refused, by their ids
 }
 
 func readShared(db *sql.DB) (sharedTables, error) {
-	t := sharedTables{snoozes: map[ThreadID]time.Time{}}
+	t := sharedTables{snoozes: map[ThreadID]time.Time{}, refused: map[string]string{}}
 	err := eachDoc(db, "SELECT doc FROM outbox", func(doc []byte) error {
 		e, err := decodeEntry(doc)
 		t.entries = append(t.entries, e)
@@ -66,6 +69,9 @@ func readShared(db *sql.DB) (sharedTables, error) {
 		return json.Unmarshal(doc, d)
 	})
 	if err != nil {
+		return t, err
+	}
+	if err := readRefused(db, t.refused); err != nil {
 		return t, err
 	}
 	rows, err := db.Query("SELECT thread, until FROM snooze")
@@ -177,12 +183,14 @@ func (m *Mail) mergeShared(t sharedTables) {
 			continue
 		}
 		if c.Rev > have.Rev && have.call == "" {
+			was := have.State
 			have.State, have.NextAt, have.AskedUntil, have.Tries, have.Attempted, have.Rev = c.State, c.NextAt, c.AskedUntil, c.Tries, c.Attempted, c.Rev
+			m.mergeQuestion(have, was)
 		}
 	}
 	for _, c := range m.changes {
 		if c.open() && !there[c.ID] && c.State != changeSaving && c.call == "" {
-			c.State, c.settled = changeSettled, m.next() // whoever had it is through with it
+			m.endedElsewhere(c, t.refused[c.ID])
 		}
 	}
 	sort.SliceStable(m.changes, func(i, j int) bool { return m.changes[i].Seq < m.changes[j].Seq })
