@@ -63,7 +63,7 @@ func New(presetName string, overrides map[string]map[string][]string) (*Map, err
 	if !ok {
 		return nil, &Error{
 			Action: "preset", What: fmt.Sprintf("there is no preset %q", presetName),
-			Mend: "choose one of " + strings.Join(Presets(), ", "),
+			Mend: meant(presetName, Presets()) + "choose one of " + strings.Join(Presets(), ", "),
 		}
 	}
 	if presetName == "" {
@@ -76,21 +76,21 @@ func New(presetName string, overrides map[string]map[string][]string) (*Map, err
 		if !slices.Contains(contexts, ctx) {
 			errs = append(errs, &Error{
 				Context: ctxName, What: "there is no such screen",
-				Mend: "choose one of " + join(contexts),
+				Mend: meant(ctxName, contexts) + "choose one of " + join(contexts),
 			})
 			continue
 		}
 		for _, name := range sortedKeys(overrides[ctxName]) {
 			in, known := infos[Action(name)]
 			if !known || !in.in(ctx) {
-				what := "there is no such action"
-				if known {
-					what = "this action does not belong here; it works in " + join(in.Contexts)
+				e := &Error{
+					Context: ctxName, Action: name, What: "there is no such action",
+					Mend: meant(name, actionsOf(ctx)) + "actions here: " + join(actionsOf(ctx)),
 				}
-				errs = append(errs, &Error{
-					Context: ctxName, Action: name, What: what,
-					Mend: fmt.Sprintf("actions here: %s", join(actionsOf(ctx))),
-				})
+				if known {
+					e.What, e.Mend = "this action does not belong here", "it works in "+join(in.Contexts)
+				}
+				errs = append(errs, e)
 				continue
 			}
 			list, bad := checkKeys(ctx, name, overrides[ctxName][name])
@@ -214,12 +214,16 @@ func clash(ctx Context, a Action, ak []string, b Action, bk []string, over map[C
 		what = fmt.Sprintf("%q of %s is the beginning of %q of %s", as, a, bs, b)
 	}
 	// The one to move is the one that the person did not just set.
-	move := b
+	set, move := a, b
 	if over[ctx][b] && !over[ctx][a] || over[InGlobal][b] && !over[InGlobal][a] && !over[ctx][a] {
-		move = a
+		set, move = b, a
+	}
+	place := ctx
+	if !over[ctx][set] && over[InGlobal][set] && ctx != InGlobal {
+		place, what = InGlobal, what+" in "+string(ctx)
 	}
 	return &Error{
-		Context: string(ctx), What: what,
+		Context: string(place), Action: string(set), What: what,
 		Mend: fmt.Sprintf("give one of them another key: under [keys.%s] write for example %s = [\"f5\"], or %s = [] to do without", ctx, move, move),
 	}
 }
@@ -359,6 +363,41 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// meant asks after the one of the list that name is a slip of; nothing when there is none.
+func meant[T ~string](name string, list []T) string {
+	best, least := "", max(1, len(name)/3)+1
+	for _, v := range list {
+		if d := distance(name, string(v)); d < least {
+			best, least = string(v), d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %s? ", best)
+}
+
+// distance counts the letters to add, drop or change that make b of a.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, diagonal+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
 }
 
 func join[T ~string](list []T) string {
