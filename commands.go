@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
-	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -21,7 +18,6 @@ import (
 	"codeberg.org/teapost/teapost/config"
 	"codeberg.org/teapost/teapost/internal/clean"
 	"codeberg.org/teapost/teapost/keymap"
-	"codeberg.org/teapost/teapost/local"
 	"codeberg.org/teapost/teapost/state"
 )
 
@@ -331,7 +327,7 @@ func awaitSend(ctx context.Context, cmd *cobra.Command, m *state.Mail, id state.
 		idle = other && time.Since(since) > limit
 		return idle
 	})
-	out, errOut := cmd.OutOrStdout(), cmd.ErrOrStderr()
+	errOut := cmd.ErrOrStderr()
 	subject := clean.Line(e.Subject)
 	switch {
 	case gone:
@@ -343,6 +339,12 @@ func awaitSend(ctx context.Context, cmd *cobra.Command, m *state.Mail, id state.
 		fmt.Fprintf(errOut, "Not sent yet: another teapost has this mail open and does not send; it may be stopped with ctrl+z. “%s” is safe in the outbox and goes when that one goes on or ends.\n", subject)
 		return errKept
 	}
+	return tellSend(cmd.OutOrStdout(), errOut, e, delivers)
+}
+
+// tellSend says what became of a send that was waited for.
+func tellSend(out, errOut io.Writer, e state.Entry, delivers bool) error {
+	subject := clean.Line(e.Subject)
 	if e.Ask == state.AskSendAgain {
 		return fmt.Errorf("not known whether it arrived: %s; `teapost outbox send %s` sends it once more", clean.Line(e.Why), e.ID)
 	}
@@ -366,285 +368,4 @@ func awaitSend(ctx context.Context, cmd *cobra.Command, m *state.Mail, id state.
 	}
 	fmt.Fprintf(errOut, "Not sent yet: %s. “%s” is safe in the outbox and goes with the next start, or now with `teapost outbox send`.\n", clean.Line(e.Why), subject)
 	return errKept
-}
-
-func outboxCommand(flags *config.Flags) *cobra.Command {
-	var asJSON bool
-	list := func(cmd *cobra.Command, _ []string) error {
-		return withMail(cmd.Context(), *flags, func(m *state.Mail) error { return listOutbox(cmd.OutOrStdout(), m, asJSON) })
-	}
-	root := &cobra.Command{Use: "outbox", Short: "What has not left yet, and why", Args: args(cobra.NoArgs), RunE: list}
-	root.PersistentFlags().BoolVar(&asJSON, "json", false, "as JSON")
-	ls := &cobra.Command{Use: "list", Short: "List the messages", Args: args(cobra.NoArgs), RunE: list}
-	send := &cobra.Command{
-		Use: "send [ID]", Short: "Try now, all or one", Args: args(cobra.MaximumNArgs(1)),
-		RunE: func(cmd *cobra.Command, given []string) error { return outboxSend(cmd, *flags, given) },
-	}
-	hold := &cobra.Command{
-		Use: "hold ID", Short: "Keep a message until you send it", Args: args(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, given []string) error {
-			return withEntry(cmd.Context(), *flags, given[0], func(m *state.Mail, e state.Entry) error {
-				m.Hold(e.ID)
-				fmt.Fprintln(cmd.OutOrStdout(), describe(entryNow(m, e)))
-				return nil
-			})
-		},
-	}
-	drop := &cobra.Command{
-		Use: "drop ID", Short: "Throw a message away", Args: args(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, given []string) error {
-			return withEntry(cmd.Context(), *flags, given[0], func(m *state.Mail, e state.Entry) error {
-				if !e.CanDrop {
-					return errors.New("it may already have arrived: it can be dropped from the outbox of the open mail, which looks for it first")
-				}
-				return dropEntry(cmd.Context(), m, e)
-			})
-		},
-	}
-	root.AddCommand(ls, send, hold, drop)
-	return root
-}
-
-// dropEntry waits until the message is off the disk.
-func dropEntry(ctx context.Context, m *state.Mail, e state.Entry) error {
-	m.Drop(e.ID)
-	var failed error
-	err := await(ctx, m, func() bool {
-		if f := m.Status().Failures; len(f) > 0 {
-			failed = errors.New(clean.Line(f[0].Text))
-			return true
-		}
-		_, there := m.Entry(e.ID)
-		return !there
-	})
-	return errors.Join(failed, err)
-}
-
-func entryNow(m *state.Mail, e state.Entry) state.Entry {
-	if now, ok := m.Entry(e.ID); ok {
-		return now
-	}
-	return e
-}
-
-// withEntry finds an entry by its id or by the beginning of it.
-func withEntry(ctx context.Context, flags config.Flags, id string, f func(*state.Mail, state.Entry) error) error {
-	return withMail(ctx, flags, func(m *state.Mail) error {
-		e, err := findEntry(m, id)
-		if err != nil {
-			return err
-		}
-		return f(m, e)
-	})
-}
-
-func findEntry(m *state.Mail, id string) (state.Entry, error) {
-	var found []state.Entry
-	for _, e := range m.Outbox() {
-		if strings.HasPrefix(string(e.ID), id) {
-			found = append(found, e)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return state.Entry{}, &usageError{fmt.Errorf("no message in the outbox has the id %q; `teapost outbox list` shows them", id)}
-	case 1:
-		return found[0], nil
-	}
-	return state.Entry{}, &usageError{fmt.Errorf("%q begins the ids of %d messages: give more of it", id, len(found))}
-}
-
-// describe is one entry as a line.
-func describe(e state.Entry) string {
-	s := fmt.Sprintf("%s  %-9s  %s", shortID(e.ID), e.State, clean.Line(e.Subject))
-	if e.Why != "" {
-		s += "  · " + clean.Line(e.Why)
-	}
-	return s
-}
-
-func shortID(id state.EntryID) string {
-	if len(id) > 8 {
-		return string(id[:8])
-	}
-	return string(id)
-}
-
-func listOutbox(out io.Writer, m *state.Mail, asJSON bool) error {
-	entries := m.Outbox()
-	if asJSON {
-		type row struct {
-			ID        string     `json:"id"`
-			State     string     `json:"state"`
-			Subject   string     `json:"subject"`
-			To        []string   `json:"to"`
-			Why       string     `json:"why,omitempty"`
-			Until     *time.Time `json:"until,omitempty"`
-			Attempts  int        `json:"attempts"`
-			CreatedAt time.Time  `json:"createdAt"`
-			EmailID   string     `json:"emailId,omitempty"`
-		}
-		rows := []row{}
-		for _, e := range entries {
-			r := row{
-				ID: string(e.ID), State: string(e.State), Subject: clean.Line(e.Subject), To: []string{}, Why: clean.Line(e.Why),
-				Attempts: e.Attempts, CreatedAt: e.CreatedAt, EmailID: e.EmailID,
-			}
-			for _, a := range e.To {
-				r.To = append(r.To, a.Email)
-			}
-			if !e.Until.IsZero() {
-				r.Until = &e.Until
-			}
-			rows = append(rows, r)
-		}
-		return printJSON(out, rows)
-	}
-	if len(entries) == 0 {
-		fmt.Fprintln(out, "The outbox is empty.")
-	}
-	for _, e := range entries {
-		fmt.Fprintln(out, describe(e))
-	}
-	return nil
-}
-
-// outboxSend tries one message, or all that may go, and waits for their tries.
-func outboxSend(cmd *cobra.Command, flags config.Flags, given []string) error {
-	return withMailbox(cmd.Context(), flags, false, func(b *mailbox, m *state.Mail) error {
-		if len(given) == 1 {
-			e, err := findEntry(m, given[0])
-			if err != nil {
-				return err
-			}
-			m.SendNow(e.ID)
-			return awaitSend(cmd.Context(), cmd, m, e.ID, e, b.server != nil)
-		}
-		var errs []error
-		for _, e := range m.Outbox() {
-			waits := e.State == state.EntrySending || e.State == state.EntryQueued ||
-				b.server != nil && e.State == state.EntryAccepted && e.ScheduledAt.IsZero()
-			if e.CanSend && e.Ask != state.AskSendAgain || waits {
-				m.SendNow(e.ID)
-				errs = append(errs, awaitSend(cmd.Context(), cmd, m, e.ID, e, b.server != nil))
-			}
-		}
-		return errors.Join(errs...)
-	})
-}
-
-// openData opens the local mailbox of the data folder, or the sample beside it, whatever account is configured.
-func openData(ctx context.Context, flags config.Flags, sample bool) (*config.Config, *local.Server, func() error, error) {
-	cfg, err := config.Load(flags, config.OSEnv)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	log, closeLog, err := logger(cfg)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	o := local.Options{Dir: cfg.DataDir(), Addresses: cfg.Local.Addresses, Relay: relayOf(cfg), Log: log}
-	if sample {
-		o.Dir, o.Addresses, o.Reply, o.Relay = filepath.Join(o.Dir, "sample"), nil, local.SampleReply, nil
-	}
-	s, err := local.Open(ctx, o)
-	if err != nil {
-		return nil, nil, nil, errors.Join(err, closeLog())
-	}
-	return cfg, s, func() error { return errors.Join(s.Close(), closeLog()) }, nil
-}
-
-func serveCommand(flags *config.Flags) *cobra.Command {
-	var addr, keyFile string
-	var sample, printKey bool
-	cmd := &cobra.Command{
-		Use: "serve", Short: "Serve the local mailbox to other programs on this machine", Args: args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, *flags, addr, keyFile, sample, printKey) },
-	}
-	f := cmd.Flags()
-	f.StringVar(&addr, "addr", "127.0.0.1:2222", "the loopback `address` to listen on")
-	f.StringVar(&keyFile, "api-key-file", "", "the `file` with the key that is let in")
-	f.BoolVar(&sample, "sample", false, "serve the sample mailbox instead of your own")
-	f.BoolVar(&printKey, "print-key", false, "print the key too")
-	return cmd
-}
-
-func serve(cmd *cobra.Command, flags config.Flags, addr, keyFile string, sample, printKey bool) (err error) {
-	ctx := cmd.Context()
-	if err := checkLoopback(addr); err != nil {
-		return &usageError{err}
-	}
-	key, where, err := serveKey(keyFile)
-	if err != nil {
-		return err
-	}
-	cfg, s, closeAll, err := openData(ctx, flags, sample)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeAll()) }()
-	if key == "" {
-		if key, where, err = local.LoadOrMakeKey(cfg.DataDir()); err != nil {
-			return err
-		}
-	}
-	if sample {
-		if err := s.AddSample(ctx); err != nil {
-			return err
-		}
-	}
-	log, closeLog, err := logger(cfg)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeLog()) }()
-	runCtx, stop := context.WithCancel(ctx)
-	done := make(chan error, 1)
-	go func() { done <- s.RunSchedules(runCtx) }()
-	defer func() {
-		stop()
-		err = errors.Join(err, <-done)
-	}()
-	return local.Serve(ctx, s, local.ServeOptions{Addr: addr, APIKey: key, Log: log, Ready: func(at string) {
-		fmt.Fprintf(cmd.OutOrStdout(), "http://%s\n", at)
-		fmt.Fprintf(cmd.ErrOrStderr(), "The key is in %s\n", where)
-		if s.Relay() != "" && strings.HasPrefix(key, "oe_test_") {
-			fmt.Fprintln(cmd.ErrOrStderr(), "It is a key for tests: what is sent with it is kept as sent and does not go to the relay. Give a key that begins with oe_live_ to send.")
-		}
-		if printKey {
-			fmt.Fprintln(cmd.OutOrStdout(), key)
-		}
-	}})
-}
-
-// checkLoopback refuses addresses that other machines could reach: the mailbox is a person's own.
-func checkLoopback(addr string) error {
-	host, port, err := net.SplitHostPort(addr)
-	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
-	}
-	if err != nil {
-		return fmt.Errorf("--addr %q is not an address such as 127.0.0.1:2222", addr)
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("--addr %q is not on this machine alone: use 127.0.0.1 or [::1]", addr)
-	}
-	return nil
-}
-
-// serveKey is the key from the file or the environment, or empty when one must be made.
-func serveKey(file string) (key, where string, err error) {
-	if file != "" {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return "", "", &config.Error{Where: "--api-key-file", What: err.Error()}
-		}
-		key, where = strings.TrimSpace(string(b)), file
-	} else if key = strings.TrimSpace(os.Getenv(config.EnvAPIKey)); key != "" {
-		where = config.EnvAPIKey
-	}
-	if key != "" && !strings.HasPrefix(key, "oe_test_") && !strings.HasPrefix(key, "oe_live_") {
-		return "", "", &config.Error{Where: where, What: "a key begins with oe_test_ or oe_live_"}
-	}
-	return key, where, nil
 }

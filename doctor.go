@@ -63,7 +63,7 @@ func examine(ctx context.Context, out io.Writer, flags config.Flags) error {
 		x.fine("configuration", cfg.File)
 	}
 	if _, err := keymap.New(cfg.Keys.Preset, cfg.Keys.Overrides); err != nil {
-		x.bad("keys", err)
+		x.bad("keys", keysError(cfg, err))
 	} else {
 		x.fine("keys", "preset "+cfg.Keys.Preset)
 	}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -161,7 +160,7 @@ func newFileError(path string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return &usageError{fmt.Errorf("there is no folder %s to write to", clean.Line(filepath.Dir(path)))}
 	}
-	return fmt.Errorf("%s was not written: %s", clean.Line(path), strings.TrimSpace(err.Error()))
+	return fmt.Errorf("%s was not written: %w", clean.Line(path), err)
 }
 
 // rebuildSearch makes the search index of the local mailbox anew.

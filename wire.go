@@ -179,6 +179,27 @@ func (b *mailbox) openLocal(ctx context.Context, cfg *config.Config, log *slog.L
 	return nil
 }
 
+// openData opens the local mailbox of the data folder, or the sample beside it, whatever account is configured.
+func openData(ctx context.Context, flags config.Flags, sample bool) (*config.Config, *local.Server, func() error, error) {
+	cfg, err := config.Load(flags, config.OSEnv)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	log, closeLog, err := logger(cfg)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	o := local.Options{Dir: cfg.DataDir(), Addresses: cfg.Local.Addresses, Relay: relayOf(cfg), Log: log}
+	if sample {
+		o.Dir, o.Addresses, o.Reply, o.Relay = filepath.Join(o.Dir, "sample"), nil, local.SampleReply, nil
+	}
+	s, err := local.Open(ctx, o)
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, closeLog())
+	}
+	return cfg, s, func() error { return errors.Join(s.Close(), closeLog()) }, nil
+}
+
 // relayOf is the relay of the local mailbox, or nil.
 func relayOf(cfg *config.Config) *local.Relay {
 	r := cfg.Local.Relay
