@@ -57,7 +57,7 @@ func testMain(m *testing.M) int {
 	// The tests wait more than they work: more at once than there are cores.
 	flag.Parse()
 	if f := flag.Lookup("test.parallel"); f != nil && f.Value.String() == f.DefValue {
-		_ = f.Value.Set("6")
+		_ = f.Value.Set("8")
 	}
 	return m.Run()
 }
