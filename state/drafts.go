@@ -21,7 +21,8 @@ const (
 type draftDoc struct {
 	Draft  Draft  `json:"draft"`
 	Rev    int64  `json:"rev"`
-	Open   bool   `json:"open"`             // compose has it; still so at a start: the program died
+	Open   bool   `json:"open"`             // compose has it, in the process By; when that is dead: what it left
+	By     string `json:"by,omitempty"`     // see claim
 	Saved  string `json:"saved"`            // the sum of the text that the server has
 	Lost   bool   `json:"lost"`             // the answer to a save was lost
 	Trying string `json:"try,omitempty"`    // the sum of the text of that save

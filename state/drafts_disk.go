@@ -42,9 +42,18 @@ func (m *Mail) writeDraftThen(rec *draftRecord, then func(error)) {
 	rec.diskAt = time.Time{}
 	rec.Rev = m.nextRev(rec.Rev)
 	rec.saving++
+	here := rec.here()
+	if here {
+		rec.By = m.claim.id
+	}
 	doc, rev, id, at := marshal(rec.draftDoc), rec.Rev, rec.Draft.ID, m.now()
 	rec.stored = true
 	m.state.write(func(tx *sql.Tx) error {
+		if here {
+			if err := m.claim.hold(); err != nil {
+				m.log.Warn("cannot show that a draft is open", "error", err.Error()) // it is offered as recovered, at worst
+			}
+		}
 		return putDraft(tx, id, rec.disk.Load(), rev, doc)
 	}, func(err error) {
 		if err == nil {
@@ -148,10 +157,15 @@ func (m *Mail) mergeDrafts(all []*draftDoc) {
 	}
 }
 
-// adoptDrafts takes over what was being written when the program last died, and has what the server lacks saved.
-func (m *Mail) adoptDrafts() {
-	m.adoptEditorFiles()
+// adoptDrafts takes over what was being written when the program last died, and has what the server lacks saved. What another
+// process writes is left to it.
+func (m *Mail) adoptDrafts(living map[string]bool) {
+	elsewhere := func(rec *draftRecord) bool { return rec.Open && living[rec.By] }
+	m.adoptEditorFiles(elsewhere)
 	for id, rec := range m.drafts {
+		if elsewhere(rec) {
+			continue
+		}
 		if rec.Open {
 			m.recovered = append(m.recovered, id)
 		}

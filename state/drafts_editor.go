@@ -72,10 +72,13 @@ func (m *Mail) writeEdited(rec *draftRecord, path string) {
 	})
 }
 
-// adoptEditorFiles takes over what an editor wrote when the program died under it.
-func (m *Mail) adoptEditorFiles() {
+// adoptEditorFiles takes over what an editor wrote when the program died under it, but for drafts that are open elsewhere.
+func (m *Mail) adoptEditorFiles(elsewhere func(*draftRecord) bool) {
 	dir := filepath.Join(m.opts.StateDir, "editor")
 	for id, rec := range maps.Clone(m.drafts) {
+		if elsewhere(rec) {
+			continue
+		}
 		path := editorPath(dir, id)
 		info, err := os.Stat(path)
 		if err != nil || rec.Editor == "" && !info.ModTime().After(rec.Draft.UpdatedAt) {

@@ -251,7 +251,11 @@ func (m *Mail) readFile(thread ThreadID, message, attachment string) {
 			return
 		}
 		go func() {
-			dir, err := os.MkdirTemp(filepath.Join(m.opts.StateDir), "view-")
+			err := m.claim.hold()
+			var dir string
+			if err == nil {
+				dir, err = os.MkdirTemp(m.opts.StateDir, "view-"+m.claim.id+"-")
+			}
 			var names []string
 			if err == nil {
 				names, err = writeFiles(files, map[string]bool{attachment: true}, dir)
@@ -283,13 +287,17 @@ func (m *Mail) Opened() (path string, ok bool) {
 	return path, true
 }
 
-// removeViewed deletes the temporary files of earlier runs.
-func (m *Mail) removeViewed() {
+// removeViewed deletes the temporary files of processes that are not living any more.
+func (m *Mail) removeViewed(living map[string]bool) {
 	dirs, err := filepath.Glob(filepath.Join(m.opts.StateDir, "view-*"))
 	if err != nil {
 		return
 	}
 	for _, d := range dirs {
+		name := strings.TrimPrefix(filepath.Base(d), "view-")
+		if living[name[:max(strings.LastIndexByte(name, '-'), 0)]] {
+			continue
+		}
 		if err := os.RemoveAll(d); err != nil {
 			m.log.Warn("cannot remove a temporary file", "error", err.Error())
 		}

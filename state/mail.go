@@ -55,6 +55,7 @@ type Mail struct {
 	cache *store
 	box   *eventBox
 	lock  *processLock
+	claim *claim
 
 	updates chan struct{}
 	stop    chan struct{} // closed by Close: the loop ends
@@ -159,6 +160,7 @@ func Open(ctx context.Context, o Options) (*Mail, error) {
 	}
 	// The lock first: what is read then is what the owner before left.
 	m.lock = newProcessLock(filepath.Join(o.StateDir, "owner.lock"))
+	m.claim = newClaim(o.StateDir)
 	locked := m.getLock()
 	if err := m.load(ctx); err != nil {
 		return nil, errors.Join(stateFileError(err, o.StateDir), m.state.close(ctx), m.cache.close(ctx), m.lock.release())
@@ -315,7 +317,7 @@ func (m *Mail) Close(ctx context.Context) error {
 	close(m.stop)
 	<-m.ended
 	m.drain()
-	err := errors.Join(asyncErr, m.state.close(ctx), m.cache.close(ctx), m.lock.release())
+	err := errors.Join(asyncErr, m.state.close(ctx), m.cache.close(ctx), m.claim.release(), m.lock.release())
 	close(m.updates)
 	return err
 }

@@ -87,7 +87,7 @@ func (w *world) process(o Options) *process {
 func (w *world) die(p *process) {
 	w.t.Helper()
 	p.dead.Store(true)
-	if err := p.mail.lock.release(); err != nil {
+	if err := errors.Join(p.mail.lock.release(), p.mail.claim.release()); err != nil {
 		w.t.Fatal(err)
 	}
 	w.end(p)

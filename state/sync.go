@@ -22,8 +22,9 @@ func (m *Mail) begin() {
 		return
 	}
 	if m.owner {
-		m.removeViewed()
-		m.adoptDrafts()
+		living := livingProcesses(m.opts.StateDir)
+		m.removeViewed(living)
+		m.adoptDrafts(living)
 	}
 	l := m.list(m.current)
 	m.loadList(l, true)
