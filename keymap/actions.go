@@ -83,6 +83,9 @@ const (
 
 	SnoozePick  Action = "snooze-pick"
 	ToggleLabel Action = "toggle-label"
+	RenameLabel Action = "rename-label"
+	ColorLabel  Action = "color-label"
+	DeleteLabel Action = "delete-label"
 	Complete    Action = "complete"
 
 	Cancel    Action = "cancel"
@@ -274,6 +277,9 @@ var table = []Info{
 	{Accept, overlays, groupPick, "choose", "Take what is chosen or typed"},
 	{SnoozePick, []Context{InSnooze}, groupPick, "choose", "Take the time with that number"},
 	{ToggleLabel, []Context{InLabels}, groupPick, "on/off", "Put the label on, or take it off"},
+	{RenameLabel, []Context{InLabels}, groupPick, "rename", "Give the label another name"},
+	{ColorLabel, []Context{InLabels}, groupPick, "colour", "Give the label another colour"},
+	{DeleteLabel, []Context{InLabels}, groupPick, "delete", "Delete the label, after a question"},
 	{Complete, []Context{InPalette, InSearch}, groupPick, "complete", "Complete the word"},
 
 	{Cancel, []Context{InActivity}, groupCalls, "cancel", "Cancel the call under the cursor"},

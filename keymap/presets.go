@@ -185,6 +185,9 @@ func defaultPreset() bindings {
 		}),
 		InLabels: with(pickMoves(), set{
 			ToggleLabel: keys("space"),
+			RenameLabel: keys("alt+r"),
+			ColorLabel:  keys("alt+c"),
+			DeleteLabel: keys("alt+k"),
 		}),
 		InPalette: with(pickMoves(), set{
 			Complete: keys("tab"),

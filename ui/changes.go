@@ -121,7 +121,7 @@ func changeThreads(a keymap.Action, rows []state.Row, v state.View, f *Frame) (c
 		f.Dialog(newSnooze(ids, subject, f))
 		return nil, false
 	case keymap.Label:
-		f.Dialog(newLabels(ids, common(rows), f))
+		f.Dialog(newLabels(ids, common(rows), v, f))
 		return nil, false
 	case keymap.DeleteForever:
 		what := "“" + short(rows[0].Subject) + "”"

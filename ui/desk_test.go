@@ -27,6 +27,7 @@ type desk struct {
 	status   map[state.DraftID]state.DraftStatus
 	entries  []state.Entry
 	labels   []state.Label
+	colors   []state.LabelColor
 	rows     map[state.ThreadID]state.Row
 	check    func(state.Draft) string
 	saving   bool // a send stays in EntrySaving until the test says otherwise
@@ -76,6 +77,9 @@ func (d *desk) Updates() <-chan struct{} {
 
 func (d *desk) Now() time.Time                        { return d.now }
 func (d *desk) Folders() []state.Folder               { return nil }
+func (d *desk) EditLabel(l state.Label)               { d.log("edit", l.ID+" "+l.Name+" "+l.Color) }
+func (d *desk) DeleteLabel(id string)                 { d.log("delete", id) }
+func (d *desk) LabelColors() []state.LabelColor       { return d.colors }
 func (d *desk) Labels() []state.Label                 { return d.labels }
 func (d *desk) List(v state.View) state.List          { return state.List{View: v, Known: true} }
 func (d *desk) Thread(id state.ThreadID) state.Thread { return state.Thread{Row: d.rows[id]} }

@@ -171,7 +171,7 @@ func TestLabels(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := labelDesk()
 			s := newStage(t, d, 80, 24)
-			s.dialog(newLabels([]state.ThreadID{"t1", "t2"}, []state.Label{d.labels[1]}, s.top()))
+			s.dialog(newLabels([]state.ThreadID{"t1", "t2"}, []state.Label{d.labels[1]}, state.View{}, s.top()))
 			s.frame()
 			s.press(c.keys...)
 			var got state.Change
@@ -205,7 +205,7 @@ func TestNewLabel(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := labelDesk()
 			s := newStage(t, d, 80, 24)
-			s.dialog(newLabels([]state.ThreadID{"t1"}, nil, s.top()))
+			s.dialog(newLabels([]state.ThreadID{"t1"}, nil, state.View{}, s.top()))
 			s.press(c.keys...)
 			if got := strings.Join(d.made, " "); got != c.made {
 				t.Errorf("made %q, want %q", got, c.made)
@@ -214,17 +214,67 @@ func TestNewLabel(t *testing.T) {
 	}
 }
 
+func TestLabelIsEdited(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		keys []string
+		want string
+	}{
+		{"renamed", []string{"alt+r", "s", "enter"}, "edit l1 homes "},
+		{"renamed to nothing new", []string{"alt+r", "esc", "esc"}, ""},
+		{"coloured", []string{"alt+c", "down", "enter"}, "edit l1 home #d93025"},
+		{"the colour it has is under the cursor", []string{"down", "alt+c", "enter"}, "edit l2 work #188038"},
+		{"its colour taken away", []string{"down", "alt+c", "up", "up", "enter"}, "edit l2 work "},
+		{"deleted", []string{"alt+k", "y"}, "delete l1"},
+		{"not deleted by enter", []string{"alt+k", "enter"}, ""},
+		{"no label is chosen", []string{"zzz", "alt+k", "y"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := labelDesk()
+			d.labels[1].Color = "#188038"
+			d.colors = []state.LabelColor{{Name: "Red", Value: "#d93025"}, {Name: "Green", Value: "#188038"}}
+			s := newStage(t, d, 80, 24)
+			s.dialog(newLabels([]state.ThreadID{"t1", "t2"}, []state.Label{d.labels[1]}, state.View{}, s.top()))
+			for _, k := range c.keys {
+				s.press(k)
+				s.frame()
+			}
+			if got := strings.Join(d.calls, "; "); got != c.want {
+				t.Errorf("did %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// What becomes of labels while the picker is open shows in it, and what was toggled stays.
+func TestLabelPickerFollows(t *testing.T) {
+	d := labelDesk()
+	s := newStage(t, d, 80, 24)
+	s.dialog(newLabels([]state.ThreadID{"t1", "t2"}, []state.Label{d.labels[1]}, state.View{}, s.top()))
+	s.press("down", "down", "space") // books
+	d.labels = []state.Label{{ID: "l2", Name: "works"}, {ID: "l3", Name: "library"}}
+	s.send(mailMsg{})
+	s.sees("[x] #works", "[x] #library", "goes on")
+	if v := s.frame(); strings.Contains(v, "#home") {
+		t.Error("the deleted label is still there")
+	}
+	s.press("enter")
+	if ids(d.changes[0].Add) != "l3" {
+		t.Errorf("%+v", d.changes)
+	}
+}
+
 func TestLabelsFrame(t *testing.T) {
 	d := labelDesk()
 	s := newStage(t, d, 80, 24)
-	s.dialog(newLabels([]state.ThreadID{"t1", "t2"}, []state.Label{d.labels[1]}, s.top()))
+	s.dialog(newLabels([]state.ThreadID{"t1", "t2"}, []state.Label{d.labels[1]}, state.View{}, s.top()))
 	s.press("down", "space")
 	goldenFrame(t, "labels-80", s.frame())
 	s.press("zz")
 	s.sees("make #zz")
 	d.labels = nil
 	s = newStage(t, d, 60, 15)
-	s.dialog(newLabels([]state.ThreadID{"t3"}, nil, s.top()))
+	s.dialog(newLabels([]state.ThreadID{"t3"}, nil, state.View{}, s.top()))
 	s.sees("No labels yet: type a name to make one.")
 	s.press("space", "down", "enter")
 }

@@ -68,6 +68,9 @@ func (m *fakeMail) Folders() []state.Folder  { return m.folders }
 func (m *fakeMail) NewLabel(name string, ids []state.ThreadID) {
 	m.did("new label %s on %v", name, ids)
 }
+func (m *fakeMail) EditLabel(l state.Label)           { m.did("edit label %s %s %s", l.ID, l.Name, l.Color) }
+func (m *fakeMail) DeleteLabel(id string)             { m.did("delete label %s", id) }
+func (m *fakeMail) LabelColors() []state.LabelColor   { return nil }
 func (m *fakeMail) Labels() []state.Label             { return m.labels }
 func (m *fakeMail) List(v state.View) state.List      { l := m.lists[v]; l.View = v; return l }
 func (m *fakeMail) Outbox() []state.Entry             { return m.outbox }

@@ -41,11 +41,13 @@ type labelPicker struct {
 	top   int
 	in    input
 	fresh string // what is typed, when no label has that name: the last line makes it
+	view  state.View
+	known map[string]bool // of the labels that the server listed, by id
 }
 
-// newLabels asks which labels the threads are to have. current are those that all of them have.
-func newLabels(ids []state.ThreadID, current []state.Label, f *Frame) Screen {
-	p := &labelPicker{ids: append([]state.ThreadID(nil), ids...)}
+// newLabels asks which labels the threads of a view are to have. current are those that all of them have.
+func newLabels(ids []state.ThreadID, current []state.Label, v state.View, f *Frame) Screen {
+	p := &labelPicker{ids: append([]state.ThreadID(nil), ids...), view: v, known: map[string]bool{}}
 	count := map[string]int{}
 	if len(ids) > 1 && len(ids) <= maxMixed {
 		for _, id := range ids {
@@ -64,10 +66,7 @@ func newLabels(ids []state.ThreadID, current []state.Label, f *Frame) Screen {
 			return
 		}
 		known[l.ID] = true
-		line := labelLine{label: l, name: strings.TrimSpace(clean.LineMax(l.Name, 200))}
-		if line.name == "" {
-			line.name = clean.LineMax(l.ID, 40)
-		}
+		line := labelLine{label: l, name: labelName(l)}
 		switch {
 		case have[l.ID]:
 			line.was = onAll
@@ -80,6 +79,7 @@ func newLabels(ids []state.ThreadID, current []state.Label, f *Frame) Screen {
 		p.all = append(p.all, line)
 	}
 	for _, l := range f.Mail.Labels() {
+		p.known[l.ID] = true
 		add(l)
 	}
 	for _, l := range current {
@@ -121,6 +121,8 @@ func (p *labelPicker) filter() {
 
 func (p *labelPicker) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
 	switch msg := msg.(type) {
+	case mailMsg:
+		p.refresh(f)
 	case tea.KeyMsg:
 		if changed, _ := p.in.Key(msg); changed {
 			p.filter()
@@ -211,6 +213,8 @@ func (p *labelPicker) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 		if making {
 			f.Mail.NewLabel(p.fresh, p.ids)
 		}
+	case keymap.RenameLabel, keymap.ColorLabel, keymap.DeleteLabel:
+		p.edit(a, f)
 	case keymap.Back:
 		f.Pop()
 	default:
@@ -222,7 +226,7 @@ func (p *labelPicker) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 func (p *labelPicker) View(f *Frame) string {
 	t := f.Theme
 	inner := min(44, f.Width-4)
-	height := max(min(len(p.all)+1, f.Height-2-4), 1)
+	height := max(min(len(p.all)+1, f.Height-2-5), 1)
 	top := keep(p.top, p.sel, p.lines(), height)
 	var body []string
 	body = append(body, t.Accent.Render(">")+" "+p.in.View(t, max(inner-2, 1), true))
@@ -257,6 +261,13 @@ func (p *labelPicker) View(f *Frame) string {
 		body = append(body, t.Muted.Render(cells.Truncate("No labels yet: type a name to make one.", inner, "")))
 	}
 	body = append(body, hint(t, "space", "on/off")+t.Dot()+hint(t, "enter", "done")+t.Dot()+hint(t, "esc", "back"))
+	if p.chosen() != nil && f.Height >= 10 {
+		var own []string
+		for _, h := range f.Keys.Hints(keymap.InLabels, keymap.RenameLabel, keymap.ColorLabel, keymap.DeleteLabel) {
+			own = append(own, hint(t, h.Key, h.Text))
+		}
+		body = append(body, cells.Truncate(strings.Join(own, t.Dot()), inner, ""))
+	}
 	title := "Labels"
 	if len(p.ids) > 1 {
 		title += " of " + plural(len(p.ids), "thread", "threads")

@@ -41,6 +41,9 @@ type Mail interface {
 	// What the person does.
 	Do(ids []state.ThreadID, c state.Change)
 	NewLabel(name string, ids []state.ThreadID)                                        // makes a label and puts it on the threads
+	EditLabel(l state.Label)                                                           // another name or colour for the label with that id
+	DeleteLabel(id string)                                                             // for good, off every thread; ask first
+	LabelColors() []state.LabelColor                                                   // none while they are not known; then they are asked for
 	Undo() bool                                                                        // the newest thing that can be undone, a send too; false: there is nothing
 	SaveFiles(thread state.ThreadID, message string, attachments []string, dir string) // empty attachments: all of them
 	ReadFile(thread state.ThreadID, message, attachment string)                        // to a private temporary file; Opened tells its path

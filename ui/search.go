@@ -17,6 +17,8 @@ type search struct {
 	typed   string
 	title   string
 	help    string
+	sign    string // before the text; empty: "/"
+	verb    string // what enter does; empty: "searches"
 	done    func(text string, f *Frame) tea.Cmd
 }
 
@@ -91,13 +93,20 @@ func (s *search) complete() {
 func (s *search) View(f *Frame) string {
 	t := f.Theme
 	inner := min(64, f.Width-4)
+	sign, verb := s.sign, s.verb
+	if sign == "" {
+		sign = "/"
+	}
+	if verb == "" {
+		verb = "searches"
+	}
 	body := []string{
-		t.Accent.Render("/ ") + s.in.View(t, inner-2, true),
+		t.Accent.Render(sign+" ") + s.in.View(t, inner-2, true),
 	}
 	if s.help != "" && f.Height >= 8 {
 		body = append(body, "", t.Faint.Render(cutWords(s.help, inner, t)))
 	}
-	keys := hint(t, "enter", "searches") + "   " + hint(t, "esc", "closes")
+	keys := hint(t, "enter", verb) + "   " + hint(t, "esc", "closes")
 	if len(s.history) > 0 && inner >= 50 {
 		keys += "   " + hint(t, "up", "earlier searches")
 	}
