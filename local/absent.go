@@ -43,6 +43,7 @@ const (
 	noWorkspace = "belongs to a workspace of the hosted service; a local mailbox belongs to whoever can read its file"
 	noDNS       = "needs a domain and a public mail server"
 	noFetch     = "fetches a calendar from the internet, which a local mailbox does not; calendar.importIcs takes its file"
+	noImages    = "puts pictures where the readers of a message can reach them; attach them to the message, inline"
 	noTracking  = "needs a server that others can reach; a local mailbox tracks nobody"
 )
 
@@ -56,11 +57,14 @@ var absences = map[string]string{
 	"tools": "looks things up on the internet, which a local mailbox does not", "tracking": noTracking, "webhooks": noService,
 	"workspaces": noWorkspace,
 
-	"contacts.activity": noTracking, "contacts.listEvents": noTracking, "contacts.setAudiences": noService,
+	"contacts.activity": "counts mail by the hour, which a local mailbox does not; contacts.listThreads gives the mail itself",
+	"contacts.listEvents": noService, "contacts.setAudiences": noService,
 	"emails.check": noModel, "emails.compose": noModel, "emails.rewrite": noModel, "emails.suggestSubject": noModel, "emails.translate": noModel,
-	"labels.test": noModel, "threads.summary": noModel, "threads.replySuggestions": noModel,
-	"templates.design": noModel, "templates.redesign": noModel, "templates.getAnalytics": noTracking, "tools.estimateCost": noService,
-	"files.createLink": "needs a server that others can reach", "languages.list": noModel,
+	"labels.test": "needs a language model that reads what a label is for, and the local mailbox asks none; rules put labels on mail here, and rules.test tries one",
+	"threads.summary": noModel, "threads.replySuggestions": noModel,
+	"templates.getStarter": noService, "templates.listFonts": noService, "templates.listImages": noImages, "templates.listSends": noTracking,
+	"templates.listStarters": noService, "templates.uploadImage": noImages, "templates.design": noModel, "templates.redesign": noModel, "templates.getAnalytics": noTracking, "tools.estimateCost": noService,
+	"files.createLink": "is for people elsewhere, who cannot reach this machine; send the file as an attachment", "languages.list": noModel,
 	"calendar.createSubscription": noFetch, "calendar.deleteSubscription": noFetch, "calendar.listSubscriptions": noFetch,
 	"calendar.refreshSubscription": noFetch, "calendar.updateSubscription": noFetch,
 }

@@ -328,6 +328,21 @@ func (s *Server) listFileLinks(c *call) (any, error) {
 	return page(nil, false, "nextCursor", cursor{}), nil
 }
 
+// revokeFileLink finds no link to end, as listFileLinks does.
+func (s *Server) revokeFileLink(c *call) (any, error) {
+	if _, err := s.file(c.ctx, c.params[0]); err != nil {
+		return nil, err
+	}
+	return nil, notFound("link to this file", "")
+}
+
+func (s *Server) revokeFileLinks(c *call) (any, error) {
+	if _, err := s.file(c.ctx, c.params[0]); err != nil {
+		return nil, err
+	}
+	return map[string]any{"object": "file_link_revocation", "fileId": c.params[0], "revoked": 0}, nil
+}
+
 // fileStats counts files and their bytes.
 func (s *Server) fileStats(c *call) (any, error) {
 	type count struct {

@@ -183,6 +183,14 @@ func TestFiles(t *testing.T) {
 			t.Errorf("walked over %v", seen)
 		}
 		c.refused(409, "file_in_use", "", "DELETE", "/files/"+sent[0]["id"].(string), nil)
+		// There are no links to files, so there is none to end.
+		links := "/files/" + up["id"].(string) + "/links"
+		if got := c.do(200, "DELETE", links, nil); got["revoked"] != 0.0 || got["fileId"] != up["id"] {
+			t.Errorf("links that were ended: %v", got)
+		}
+		c.refused(404, "resource_not_found", "", "DELETE", links+"/lnk_1", nil)
+		c.refused(404, "resource_not_found", "", "DELETE", "/files/fil_99/links", nil)
+		c.refused(501, "not_available_locally", "", "POST", links, obj{})
 		batch := c.do(200, "POST", "/files/batch-delete", obj{"ids": []any{up["id"], sent[0]["id"], "fil_77"}})
 		if len(batch["deleted"].([]any)) != 1 || len(batch["kept"].([]any)) != 1 || len(batch["missing"].([]any)) != 1 {
 			t.Errorf("batch delete: %v", batch)

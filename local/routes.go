@@ -69,6 +69,8 @@ func routes() []route {
 		{"GET", "/files/:id", noBody, (*Server).getFile},
 		{"GET", "/files/:id/content", noBody, (*Server).downloadFile},
 		{"GET", "/files/:id/links", noBody, (*Server).listFileLinks},
+		{"DELETE", "/files/:id/links", noBody, (*Server).revokeFileLinks},
+		{"DELETE", "/files/:id/links/:linkId", noBody, (*Server).revokeFileLink},
 		{"DELETE", "/files/:id", noBody, (*Server).deleteFile},
 
 		{"GET", "/settings", noBody, (*Server).getSettings},
@@ -136,6 +138,8 @@ func routes() []route {
 		{"POST", "/calendar/imports", noBody, (*Server).importCalendar},
 		{"GET", "/calendar/imports/:id", noBody, (*Server).getCalendarImport},
 		{"POST", "/calendar/imports/:id/undo", optionalBody, (*Server).undoCalendarImport},
+
+		{"POST", "/tools/verification-code", needsBody, (*Server).readVerificationCode},
 
 		{"GET", "/sender-categories", noBody, (*Server).listSenderCategories},
 		{"PUT", "/sender-categories/:email", needsBody, (*Server).setSenderCategory},
