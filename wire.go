@@ -34,7 +34,6 @@ type mailbox struct {
 	server  *local.Server // nil for a remote account
 	sample  bool
 	name    string
-	origin  string      // see state.Options
 	bad     *badNetwork // the practice network of a local mailbox
 	close   []func() error
 }
@@ -84,7 +83,7 @@ func openMailbox(ctx context.Context, cfg *config.Config, passive bool) (b *mail
 			o.APIKey = "oe_live_local" // with a key for tests mail never leaves the machine
 		}
 		b.options.Poke = b.server.Changes()
-		b.origin = "local " + b.server.Dir()
+		b.options.Origin = "local " + b.server.Dir()
 	} else {
 		o.BaseURL = cfg.Account.BaseURL
 		account := cfg.Account
@@ -109,10 +108,10 @@ func openMailbox(ctx context.Context, cfg *config.Config, passive bool) (b *mail
 	b.options.Client = client
 	if b.server == nil {
 		id := client.Identity()
-		b.origin = fmt.Sprintf("%s %s %s", id.BaseURL, id.Mode, id.Credential)
+		b.options.Origin = fmt.Sprintf("%s %s %s", id.BaseURL, id.Mode, id.Credential)
 	}
 	b.options.StateDir, b.options.CacheDir = cfg.StateDir(b.name), cfg.CacheDir(b.name)
-	b.options.Origin, b.options.Log, b.options.Passive = b.origin, log, passive
+	b.options.Log, b.options.Passive = log, passive
 	b.options.Undo = cfg.UI.UndoTime
 	if b.options.Undo == 0 {
 		b.options.Undo = -1
