@@ -86,7 +86,7 @@ func (s *activity) row(r activityRow, cursor bool, f *Frame) string {
 	out := bar + style.With(on).Render(cells.Pad(mark, 1)) + on.Render(" "+column(t, title, titleWidth)+" ") +
 		t.Muted.With(on).Render(cells.Pad(fitPieces(what, room, t), room))
 	if requestWidth > 0 {
-		out += t.Faint.With(on).Render(" " + fit(t, request, requestWidth-1))
+		out += t.Muted.With(on).Render(" " + fit(t, request, requestWidth-1))
 	}
 	return out + on.Render(" ")
 }
@@ -298,8 +298,8 @@ func callDetails(c state.Call, f *Frame) []string {
 	case c.Running():
 		add(last, "running for "+tenths(f.Now.Sub(c.Began)), read)
 	default:
-		add(last, stamp(c.Ended), endedWords(c), answer, c.Code, c.Request, read)
-		add("took", lasted(c.Ended.Sub(c.Began)))
+		add(last, stamp(c.Ended), endedWords(c), answer, c.Code, c.Request)
+		add("took", lasted(c.Ended.Sub(c.Began)), read)
 		if c.Status == 0 {
 			add("cause", c.Cause)
 		}

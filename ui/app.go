@@ -117,6 +117,7 @@ func (a *app) frame(s Screen) *Frame {
 	}
 	f.Focused = s == a.top()
 	if a.at.wide {
+		f.docked = a.docked()
 		switch s {
 		case a.folders:
 			f.Width = a.at.folders
@@ -124,9 +125,28 @@ func (a *app) frame(s Screen) *Frame {
 			f.Width = a.at.threads
 		case a.reader:
 			f.Width = a.at.reader
+		case a.screen():
+			if f.docked != "" {
+				f.Width = a.at.beside()
+			}
 		}
 	}
 	return f
+}
+
+// docked is what the screen beside the sidebar of a wide window is for, when it is one that stands there instead of the
+// list and the reader; else it is empty.
+func (a *app) docked() state.Role {
+	if !a.at.wide || len(a.screens) != 1 {
+		return ""
+	}
+	switch a.screens[0].(type) {
+	case *drafts:
+		return state.RoleDrafts
+	case *outbox:
+		return state.RoleOutbox
+	}
+	return ""
 }
 
 func (a *app) panes() [3]Screen { return [3]Screen{a.folders, a.threads, a.reader} }

@@ -296,6 +296,14 @@ func TestPendingPrefixIsShown(t *testing.T) {
 	if got := s.mail.took(); got != "" {
 		t.Errorf("esc after a prefix only drops it: %q", got)
 	}
+	for _, size := range sizes {
+		s.send(tea.WindowSizeMsg{Width: size.width, Height: size.height})
+		s.keys("g")
+		for _, h := range s.app.o.Keys.Next(keymap.InThreads, []string{"g"}) {
+			s.has(h.Key + " " + h.Text)
+		}
+		s.keys("esc")
+	}
 }
 
 func TestPaletteRunsWhatItFinds(t *testing.T) {

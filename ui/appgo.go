@@ -91,11 +91,27 @@ func (a *app) back() tea.Cmd {
 	return nil
 }
 
-func (a *app) move(by int) tea.Cmd {
+// toPane goes to another pane. From a screen beside the sidebar that is the sidebar.
+func (a *app) toPane(action keymap.Action) tea.Cmd {
+	beside := a.docked()
+	if action == keymap.GoFolders || beside != "" && action != keymap.FocusRight {
+		a.closeAll()
+		a.focus = paneFolders
+		a.folders.point(beside)
+		return nil
+	}
 	if len(a.screens) > 0 {
 		return nil
 	}
-	return a.setFocus((a.focus + by + 3) % 3)
+	switch action {
+	case keymap.NextPane:
+		return a.setFocus((a.focus + 1) % 3)
+	case keymap.PrevPane:
+		return a.setFocus((a.focus + 2) % 3)
+	case keymap.FocusLeft:
+		return a.setFocus(max(paneFolders, a.focus-1))
+	}
+	return a.setFocus(min(paneReader, a.focus+1))
 }
 
 // setFocus gives the keys to a pane; an empty reader takes none, and what it shows beside the list is opened.

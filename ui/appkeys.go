@@ -166,21 +166,8 @@ func (a *app) global(action keymap.Action) tea.Cmd {
 	switch action {
 	case keymap.Back:
 		return a.back()
-	case keymap.NextPane:
-		return a.move(1)
-	case keymap.PrevPane:
-		return a.move(-1)
-	case keymap.FocusLeft:
-		if a.focus > paneFolders && len(a.screens) == 0 {
-			return a.setFocus(a.focus - 1)
-		}
-	case keymap.FocusRight:
-		if a.focus < paneReader && len(a.screens) == 0 {
-			return a.setFocus(a.focus + 1)
-		}
-	case keymap.GoFolders:
-		a.closeAll()
-		a.focus = paneFolders
+	case keymap.NextPane, keymap.PrevPane, keymap.FocusLeft, keymap.FocusRight, keymap.GoFolders:
+		return a.toPane(action)
 	case keymap.Compose:
 		return a.push(&a.screens, newCompose(m.NewDraft("")))
 	case keymap.Search:
@@ -255,6 +242,13 @@ func (a *app) mouse(m tea.MouseMsg) tea.Cmd {
 			return a.update(a.top(), m)
 		}
 		return nil
+	}
+	if a.docked() != "" {
+		s := a.screen()
+		if m.X < a.at.folders {
+			s = a.folders
+		}
+		return a.update(s, m)
 	}
 	if len(a.screens) > 0 || !a.at.wide {
 		return a.update(a.screen(), m)

@@ -21,11 +21,46 @@ func (a *app) View() string {
 	rows = append(rows, a.topLine())
 	rows = append(rows, a.body())
 	if l.ruled {
-		rows = append(rows, a.theme.Rule.Render(strings.Repeat(a.theme.Glyphs.Rule, l.width)))
+		rows = append(rows, a.rule())
 	}
 	rows = append(rows, news(a.newsInput(), l.width))
 	if l.hinted {
 		rows = append(rows, a.hintLine())
+	}
+	view := strings.Join(rows, "\n")
+	if l.hinted && len(a.pending) > 0 {
+		return a.withPending(view)
+	}
+	return view
+}
+
+// rule is the line above the news; the lines between the panes end in it.
+func (a *app) rule() string {
+	l, g := a.at, a.theme.Glyphs
+	widths := []int{l.width}
+	switch {
+	case a.docked() != "":
+		widths = []int{l.folders, l.beside()}
+	case l.wide && len(a.screens) == 0:
+		widths = []int{l.folders, l.threads, l.reader}
+	}
+	parts := make([]string, len(widths))
+	for i, w := range widths {
+		parts[i] = strings.Repeat(g.Rule, w)
+	}
+	return a.theme.Rule.Render(strings.Join(parts, g.Foot))
+}
+
+// withPending lays what may follow the pending keys over the lowest lines of the screen: all of it, if need be on three.
+func (a *app) withPending(view string) string {
+	t := a.theme
+	lead := " " + t.Bold.Render(strings.Join(a.pending, " ")) + t.Muted.Render(" then  ")
+	lines := wrapHintLines(t, lead, a.o.Keys.Next(a.top().Context(), a.pending), a.at.width, 3)
+	rows := strings.Split(view, "\n")
+	at := len(rows) - len(lines)
+	copy(rows[at:], lines)
+	if a.at.ruled && len(lines) > 2 {
+		rows[at-1] = a.rule()
 	}
 	return strings.Join(rows, "\n")
 }
@@ -34,6 +69,10 @@ func (a *app) body() string {
 	l := a.at
 	var body string
 	switch {
+	case a.docked() != "":
+		s := a.screen()
+		columns := []string{a.folders.View(a.frame(a.folders)), s.View(a.frame(s))}
+		body = beside(a.theme, l.bodyHeight, columns, []int{l.folders, l.beside()}, -1)
 	case len(a.screens) > 0:
 		s := a.screen()
 		body = block(s.View(a.frame(s)), l.width, l.bodyHeight)
@@ -94,31 +133,24 @@ func (a *app) newsInput() newsInput {
 	return in
 }
 
-// hintLine is the bottom line: what may follow a pending key, else the keys of the screen.
+// hintLine is the bottom line: the keys of the screen.
 func (a *app) hintLine() string {
 	t, s := a.theme, a.top()
-	var hints []keymap.Hint
-	lead := " "
-	if len(a.pending) > 0 {
-		lead = " " + t.Bold.Render(strings.Join(a.pending, " ")) + t.Muted.Render(" then  ")
-		hints = a.o.Keys.Next(s.Context(), a.pending)
-		return fitHints(t, lead, hints, "", a.at.width)
-	}
-	hints = a.o.Keys.Hints(s.Context(), s.Hints(a.frame(s))...)
+	hints := a.o.Keys.Hints(s.Context(), s.Hints(a.frame(s))...)
 	end := ""
 	if k := firstKey(a.o.Keys, s.Context(), keymap.Help); k != "" {
 		end = hint(t, k, "keys")
 	} else if k := firstKey(a.o.Keys, s.Context(), keymap.Palette); k != "" && s.Context() == keymap.InCompose {
 		end = hint(t, k, "more") // where ? is a letter the list of commands shows the keys
 	}
-	return fitHints(t, lead, hints, end, a.at.width)
+	return fitHints(t, hints, end, a.at.width)
 }
 
 // fitHints writes as many hints as there is room for, whole ones only, with end at the right edge.
-func fitHints(t *Theme, lead string, hints []keymap.Hint, end string, width int) string {
+func fitHints(t *Theme, hints []keymap.Hint, end string, width int) string {
 	var b strings.Builder
-	b.WriteString(lead)
-	used := cells.Width(lead)
+	b.WriteByte(' ')
+	used := 1
 	limit := width - 1
 	if end != "" {
 		limit -= cells.Width(end) + 2
@@ -142,6 +174,31 @@ func fitHints(t *Theme, lead string, hints []keymap.Hint, end string, width int)
 		b.WriteString(cells.Blank(width-used-cells.Width(end)-1) + end)
 	}
 	return cells.Truncate(b.String(), width, "")
+}
+
+// wrapHintLines writes hints on as many lines as they need, at most that many, after a lead.
+func wrapHintLines(t *Theme, lead string, hints []keymap.Hint, width, most int) []string {
+	indent := cells.Width(lead)
+	lines, used := []string{lead}, indent
+	for _, h := range hints {
+		w := cells.Width(h.Key) + 1 + cells.Width(h.Text)
+		if used > indent && used+2+w > width-1 {
+			if len(lines) == most {
+				break
+			}
+			lines, used = append(lines, cells.Blank(indent)), indent
+		}
+		if used > indent {
+			lines[len(lines)-1] += cells.Blank(2)
+			used += 2
+		}
+		lines[len(lines)-1] += hint(t, h.Key, h.Text)
+		used += w
+	}
+	for i := range lines {
+		lines[i] = cells.Truncate(lines[i], width, "")
+	}
+	return lines
 }
 
 // firstKey is the preferred key of an action, or empty.

@@ -180,6 +180,11 @@ func recipients(list string) string {
 func (s *drafts) View(f *Frame) string {
 	if len(s.list) == 0 {
 		line := "No drafts."
+		for _, fo := range f.folders {
+			if fo.Role == state.RoleDrafts && fo.Count > 0 {
+				return emptyList("Loading"+f.Theme.Keep("…", "..."), f)
+			}
+		}
 		if k := firstKey(f.Keys, keymap.InDrafts, keymap.Compose); k != "" {
 			line += " " + k + " begins a message."
 		}

@@ -40,6 +40,15 @@ func (s *folders) follow(v state.View, _ *Frame) {
 	}
 }
 
+// point puts the cursor on the line of a role, if there is one.
+func (s *folders) point(r state.Role) {
+	for _, fo := range s.list {
+		if r != "" && fo.Role == r {
+			s.cursor = keyOf(fo)
+		}
+	}
+}
+
 // apart reports whether a folder is a screen of its own, not a list of threads.
 func apart(r state.Role) bool { return r == state.RoleDrafts || r == state.RoleOutbox }
 
@@ -166,6 +175,9 @@ func (s *folders) line(fo state.Folder, width int, f *Frame) string {
 	t := f.Theme
 	cursor := keyOf(fo) == s.cursor && f.Focused
 	current := fo.View == s.current && !apart(fo.Role)
+	if f.docked != "" {
+		current = fo.Role == f.docked
+	}
 	name := cells.Stable(strings.TrimSpace(clean.LineMax(fo.Name, 200)))
 	style := Style{}
 	if fo.Role == state.RoleLabel {

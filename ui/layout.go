@@ -58,6 +58,9 @@ func newLayout(width, height int) layout {
 	return l
 }
 
+// beside is the width of a screen that stands beside the sidebar.
+func (l layout) beside() int { return l.width - l.folders - 1 }
+
 // lines makes s exactly height lines, none longer than width cells.
 func lines(s string, width, height int) []string {
 	var out []string

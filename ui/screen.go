@@ -21,7 +21,8 @@ type Frame struct {
 	Mail          Mail
 	Options       *Options
 
-	wide       bool // the panes stand beside each other
+	wide       bool       // the panes stand beside each other
+	docked     state.Role // of the screen that stands beside the sidebar instead of a list; empty: there is none
 	folders    []state.Folder
 	practising bool // the network is bad because the person wants to practise
 	asks       *[]tea.Msg

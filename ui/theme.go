@@ -41,7 +41,7 @@ func (s Style) With(o Style) Style {
 // Glyphs are the marks of the screens, each with its plain stand-in.
 type Glyphs struct {
 	Bar, Unread, Star, Answered, Attachment, Invite, Muted, Pending, Selected string
-	Folded, Open, Rule, Vertical, Quote, Ellipsis, Bullet                     string
+	Folded, Open, Rule, Vertical, Foot, Quote, Ellipsis, Bullet               string
 	TopLeft, TopRight, BottomLeft, BottomRight                                string
 	Caret, More, Done, Failed, Stopped, Waits                                 string
 	Spinner                                                                   []string
@@ -167,7 +167,7 @@ func NewTheme(choice string, colors Colors, ascii bool) *Theme {
 
 var unicodeGlyphs = Glyphs{
 	Bar: "▌", Unread: "●", Star: "⚑", Answered: "↩", Attachment: "📎", Invite: "◫", Muted: "🔇", Pending: "↑", Selected: "✓",
-	Folded: "▸", Open: "▾", Rule: "─", Vertical: "│", Quote: "┊", Ellipsis: "…", Bullet: "·",
+	Folded: "▸", Open: "▾", Rule: "─", Vertical: "│", Foot: "┴", Quote: "┊", Ellipsis: "…", Bullet: "·",
 	TopLeft: "┌", TopRight: "┐", BottomLeft: "└", BottomRight: "┘",
 	Caret: "▏", More: "↓", Done: "✓", Failed: "✗", Stopped: "⦸", Waits: "◷",
 	Spinner: []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"},
@@ -175,7 +175,7 @@ var unicodeGlyphs = Glyphs{
 
 var asciiGlyphs = Glyphs{
 	Bar: ">", Unread: "*", Star: "!", Answered: "r", Attachment: "@", Invite: "c", Muted: "m", Pending: "^", Selected: "x",
-	Folded: "+", Open: "-", Rule: "-", Vertical: "|", Quote: "|", Ellipsis: "~", Bullet: "-",
+	Folded: "+", Open: "-", Rule: "-", Vertical: "|", Foot: "+", Quote: "|", Ellipsis: "~", Bullet: "-",
 	TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
 	Caret: "_", More: "v", Done: "+", Failed: "x", Stopped: "o", Waits: "w",
 	Spinner: []string{"|", "/", "-", "\\"},
