@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,35 +19,70 @@ type threadQuery struct {
 	threads []cond
 	message []cond // all of them, and match, hold for one message of the thread
 	match   string
-	from    int64 // bounds of match; 0 is none
+	without []string // expressions that no message of the thread matches
+	few     []cond   // queries of which each gives all threads that can be meant, by an index
+	from    int64    // bounds of match; 0 is none
 	until   int64
 }
 
 // findThreads gives the rows of a list that follow the cursor.
 func (s *Server) findThreads(ctx context.Context, q *threadQuery, cur cursor, after bool, limit int) ([]cursor, error) {
 	if q.match != "" {
-		return s.findMatching(ctx, q, cur, after, limit)
+		rows, err := s.findMatching(ctx, q, cur, after, limit)
+		return rows, searchError(err)
 	}
 	conds := slices.Clone(q.threads)
 	if len(q.message) > 0 {
 		message := joinConds(q.message, " AND ")
-		ids, err := s.ids(ctx, "SELECT DISTINCT m.thread_id FROM messages m WHERE "+message.sql+" LIMIT ?",
+		// The sign keeps SQLite from reading all messages in the order of their threads.
+		ids, err := s.ids(ctx, "SELECT DISTINCT +m.thread_id FROM messages m WHERE "+message.sql+" LIMIT ?",
 			append(slices.Clone(message.args), fewHits+1)...)
 		if err != nil {
 			return nil, err
 		}
 		if len(ids) <= fewHits {
+			if ids, err = s.leaveOut(ctx, q.without, ids); err != nil {
+				return nil, searchError(err)
+			}
 			return s.sortThreads(ctx, q, ids, cur, after, limit)
 		}
 		// So many are better picked out of the sorted folder.
 		conds = append(conds, cond{"EXISTS(SELECT 1 FROM messages m WHERE m.thread_id = t.id AND " + message.sql + ")", message.args})
 	}
-	return s.selectThreads(ctx, q, "places p JOIN threads t ON t.id = p.thread_id", conds, cur, after, limit)
+	const from = "places p JOIN threads t ON t.id = p.thread_id"
+	if len(q.without) == 0 {
+		return s.selectThreads(ctx, q, from, conds, cur, after, limit)
+	}
+	var out []cursor
+	for size := 4 * limit; ; size *= windowGrowth {
+		rows, err := s.selectThreads(ctx, q, from, conds, cur, after, size)
+		if err != nil {
+			return nil, err
+		}
+		ids := make([]int64, len(rows))
+		for i, r := range rows {
+			ids[i] = r.ID
+		}
+		if ids, err = s.leaveOut(ctx, q.without, ids); err != nil {
+			return nil, searchError(err)
+		}
+		for _, r := range rows {
+			if len(out) < limit && len(ids) > 0 && ids[0] == r.ID { // they are in the order of the rows
+				out, ids = append(out, r), ids[1:]
+			}
+		}
+		if len(out) == limit || len(rows) < size {
+			return out, nil
+		}
+		cur, after = rows[len(rows)-1], true
+	}
 }
 
 const (
 	// fewHits is up to how many threads are found first and sorted then.
 	fewHits = 3000
+	// fewThreads is up to how many threads that a condition leaves are all looked into for a text.
+	fewThreads = 1000
 	// firstWindow is how many of the newest messages that match are looked at first. Each further window is
 	// windowGrowth times as large.
 	firstWindow  = 1000
@@ -57,23 +93,26 @@ const (
 // most of the mail: so the newest messages that match are taken in windows, and the threads of each window
 // are sorted like any list. A thread is in the window of its newest message that matches.
 func (s *Server) findMatching(ctx context.Context, q *threadQuery, cur cursor, after bool, limit int) ([]cursor, error) {
-	if q.place != 0 {
-		var some bool
-		if err := s.reader.QueryRowContext(ctx, "SELECT EXISTS(SELECT 1 FROM places WHERE place = ?)", q.place).Scan(&some); err != nil || !some {
-			return nil, err
-		}
-	}
 	size := firstWindow
 	if q.sort == "sender" || q.sort == "subject" {
 		size, cur.Window = -1, 0
+	}
+	few, some, err := s.fewMatching(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if some {
+		cur.Window = 0
 	}
 	seen := map[int64]bool{}
 	var out []cursor
 	var last int64
 	for window := 0; ; window++ {
-		threads, end, err := s.matching(ctx, q, last, size)
-		if err != nil {
-			return nil, searchError(err)
+		threads, end := few, int64(0)
+		if !some {
+			if threads, end, err = s.matching(ctx, q, last, size); err != nil {
+				return nil, err
+			}
 		}
 		var fresh []int64
 		for _, id := range threads {
@@ -83,6 +122,9 @@ func (s *Server) findMatching(ctx context.Context, q *threadQuery, cur cursor, a
 			}
 		}
 		if window >= cur.Window {
+			if fresh, err = s.leaveOut(ctx, q.without, fresh); err != nil {
+				return nil, err
+			}
 			rows, err := s.sortThreads(ctx, q, fresh, cur, after && window == cur.Window, limit-len(out))
 			if err != nil {
 				return nil, err
@@ -92,11 +134,114 @@ func (s *Server) findMatching(ctx context.Context, q *threadQuery, cur cursor, a
 				out = append(out, r)
 			}
 		}
-		if len(out) >= limit || size < 0 || len(threads) < size {
+		if some || len(out) >= limit || size < 0 || len(threads) < size {
 			return out, nil
 		}
 		last, size = end, size*windowGrowth
 	}
+}
+
+// fewMatching finds the threads that match when some condition leaves so few that all their messages can be looked at:
+// a common word would have to be followed far back for them.
+func (s *Server) fewMatching(ctx context.Context, q *threadQuery) (threads []int64, some bool, err error) {
+	all := q.few
+	if q.place != 0 {
+		all = append(slices.Clone(all), cond{"SELECT thread_id FROM places WHERE place = ?", []any{q.place}})
+	}
+	for _, c := range all {
+		ids, err := s.ids(ctx, "SELECT DISTINCT +thread_id FROM ("+c.sql+") LIMIT ?", append(slices.Clone(c.args), fewThreads+1)...)
+		if err != nil {
+			return nil, false, err
+		}
+		if len(ids) > fewThreads {
+			continue
+		}
+		of, err := s.indexRows(ctx, ids, q.message)
+		if err != nil {
+			return nil, false, err
+		}
+		hits, err := s.hits(ctx, q.match, of)
+		return hits, true, err
+	}
+	return nil, false, nil
+}
+
+// indexRow is a row of the search index and the thread of its message.
+type indexRow struct{ row, thread int64 }
+
+// indexRows gives the rows of those messages of threads for which the conditions hold, the newest first.
+func (s *Server) indexRows(ctx context.Context, threads []int64, message []cond) ([]indexRow, error) {
+	list, _ := json.Marshal(threads) // numbers
+	where := joinConds(append([]cond{{"m.search_id IS NOT NULL", nil}}, message...), " AND ")
+	rows, err := s.reader.QueryContext(ctx, "SELECT m.search_id, m.thread_id FROM json_each(?) h CROSS JOIN messages m ON m.thread_id = h.value WHERE "+
+		where.sql, append([]any{string(list)}, where.args...)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []indexRow
+	for rows.Next() {
+		var r indexRow
+		if err := rows.Scan(&r.row, &r.thread); err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	slices.SortFunc(out, func(a, b indexRow) int { return cmp.Compare(b.row, a.row) })
+	return out, rows.Err()
+}
+
+// hits gives the threads of those rows, sorted as indexRows does, that match. The index reads on from hit to hit much
+// faster than it finds a single row, so all hits between the rows are read.
+func (s *Server) hits(ctx context.Context, match string, of []indexRow) ([]int64, error) {
+	if len(of) == 0 {
+		return nil, nil
+	}
+	rows, err := s.reader.QueryContext(ctx, "SELECT rowid FROM mail_search WHERE mail_search MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC",
+		match, of[len(of)-1].row, of[0].row)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []int64
+	for rows.Next() {
+		var row int64
+		if err := rows.Scan(&row); err != nil {
+			return nil, err
+		}
+		for len(of) > 0 && of[0].row > row {
+			of = of[1:]
+		}
+		if len(of) == 0 {
+			break
+		}
+		if of[0].row == row {
+			out = append(out, of[0].thread)
+		}
+	}
+	return out, rows.Err()
+}
+
+// leaveOut takes out the threads of which a message matches one of the expressions.
+func (s *Server) leaveOut(ctx context.Context, without []string, threads []int64) ([]int64, error) {
+	if len(without) == 0 || len(threads) == 0 {
+		return threads, nil
+	}
+	of, err := s.indexRows(ctx, threads, nil)
+	if err != nil {
+		return nil, err
+	}
+	out := map[int64]bool{}
+	for _, match := range without {
+		hits, err := s.hits(ctx, match, of)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range hits {
+			out[id] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(threads), func(id int64) bool { return out[id] }), nil
 }
 
 // matching gives the threads of the messages that match, the newest message first, at most limit of them behind the

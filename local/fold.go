@@ -137,26 +137,34 @@ func indexText(parts ...string) string {
 	return b.String()
 }
 
-// phrase gives the search expression for a piece of a query, "" when nothing in it can be searched for.
-// A whole phrase must end where its last word ends; otherwise the last word may go on.
-func phrase(s string, whole bool) string {
+// searchPhrase is words that follow each other.
+type searchPhrase struct {
+	words []string
+	open  bool // the last word may go on
+}
+
+// String gives the phrase as the search index reads it.
+func (p searchPhrase) String() string {
+	s := `"` + strings.Join(p.words, " ") + `"`
+	if p.open {
+		s += "*"
+	}
+	return s
+}
+
+// phrase reads a piece of a query. It has no words when nothing in it can be searched for. A whole phrase must end where
+// its last word ends; otherwise the last word may go on.
+func phrase(s string, whole bool) searchPhrase {
 	ts := tokens(fold(s), true)
 	if len(ts) == 0 {
-		return ""
+		return searchPhrase{}
 	}
-	var b strings.Builder
-	b.WriteByte('"')
-	for i, t := range ts {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(t.text)
+	var p searchPhrase
+	for _, t := range ts {
+		p.words = append(p.words, t.text)
 	}
-	b.WriteByte('"')
 	last := ts[len(ts)-1]
 	single := kindOf([]rune(last.text)[0]) == runPairs && len([]rune(last.text)) == 1
-	if !last.exact && (!whole || single) {
-		b.WriteByte('*')
-	}
-	return b.String()
+	p.open = !last.exact && (!whole || single)
+	return p
 }

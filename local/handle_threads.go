@@ -66,7 +66,10 @@ func (s *Server) threadQuery(c *call) (*threadQuery, error) {
 		q.threads = append(q.threads, cond{"EXISTS(SELECT 1 FROM drafts d WHERE d.thread_id = t.id)", nil})
 	}
 	if text := strings.TrimSpace(c.query.Get("query")); text != "" {
-		found := s.parseQuery(text)
+		found, err := s.parseQuery(c.ctx, text)
+		if err != nil {
+			return nil, err
+		}
 		if found.nothing {
 			return nil, nil
 		}
@@ -78,6 +81,7 @@ func (s *Server) threadQuery(c *call) (*threadQuery, error) {
 		}
 		q.threads = append(q.threads, found.threads...)
 		q.message, q.match, q.from, q.until = found.message, found.match, found.from, found.until
+		q.without, q.few = found.without, found.few
 	}
 	for id := range strings.SplitSeq(c.query.Get("labelIds"), ",") {
 		if id = strings.TrimSpace(id); id == "" {

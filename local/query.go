@@ -1,10 +1,9 @@
 package local
 
 import (
+	"context"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 	"unicode"
 )
 
@@ -20,8 +19,10 @@ type search struct {
 	place   int64  // named by in: or is:snoozed; 0 when the query names none
 	any     bool   // in:anywhere
 	match   string // expression for the search index, or empty
+	without []string
 	message []cond
 	threads []cond
+	few     []cond
 	nothing bool // the query holds nothing that can be searched for
 	// The days of the messages, as numbers in the search index. They bound what match reads; the conditions
 	// say it exactly.
@@ -31,6 +32,7 @@ type search struct {
 type term struct {
 	field  string
 	value  string
+	quoted bool
 	whole  bool // a phrase with both its quotes: its last word does not go on
 	negate bool
 }
@@ -61,6 +63,7 @@ func splitQuery(q string) []term {
 		if i < len(rs) && rs[i] == '"' && i == start {
 			i++
 			start = i
+			t.quoted = true
 			for i < len(rs) && rs[i] != '"' {
 				i++
 			}
@@ -90,9 +93,9 @@ func knownField(name string) bool {
 }
 
 // parseQuery understands what a person types: words (each may go on), "phrases", field:value, - negates,
-// OR between two terms. It never fails: what has no meaning is looked for as text, and what is not
-// finished is left out. A negated term says that no message of the thread is so.
-func (s *Server) parseQuery(q string) search {
+// OR between two terms. What has no meaning is looked for as text, and what is not finished is left out. The error is
+// for what can only be a mistake, with what would be right. A negated term says that no message of the thread is so.
+func (s *Server) parseQuery(ctx context.Context, q string) (search, error) {
 	var out search
 	terms := splitQuery(q)
 	or := term{value: "OR"}
@@ -109,7 +112,11 @@ func (s *Server) parseQuery(q string) search {
 		}
 		var found []meaning
 		for _, t := range group {
-			if m := s.meaning(t); m.level != levelNone {
+			m, err := s.meaning(ctx, t)
+			if err != nil {
+				return search{}, err
+			}
+			if m.level != levelNone {
 				m.negate = t.negate
 				found = append(found, m)
 			}
@@ -129,7 +136,7 @@ func (s *Server) parseQuery(q string) search {
 	}
 	out.match = strings.Join(match, " AND ")
 	out.nothing = len(terms) > 0 && !searched
-	return out
+	return out, nil
 }
 
 type level int
@@ -150,12 +157,16 @@ type meaning struct {
 	place  int64
 	cond   cond
 	text   string
+	few    string // a query that gives the threads of which some are meant, by an index
 	// For an age or a day: bounds in the search index.
 	from, until int64
 }
 
 // alone adds a term that stands by itself, but for text that the search index looks for.
 func (m *meaning) alone(out *search) bool {
+	if m.few != "" && !m.negate {
+		out.few = append(out.few, cond{m.few, m.cond.args})
+	}
 	switch {
 	case m.level == levelAny && !m.negate:
 		out.any = true
@@ -167,7 +178,9 @@ func (m *meaning) alone(out *search) bool {
 		if m.until != 0 && (out.until == 0 || m.until < out.until) {
 			out.until = m.until
 		}
-	case m.level == levelText && !m.negate:
+	case m.level == levelText && m.negate:
+		out.without = append(out.without, m.text)
+	case m.level == levelText:
 		return false
 	default:
 		out.threads = append(out.threads, m.ofThread())
@@ -230,196 +243,6 @@ func joinConds(list []cond, with string) cond {
 		args = append(args, c.args...)
 	}
 	return cond{strings.Join(parts, with), args}
-}
-
-var (
-	isValues  = []string{"unread", "read", "starred", "flagged", "muted", "sent", "snoozed", "answered", "replied"}
-	hasValues = []string{"attachment", "attachments", "file"}
-)
-
-func begins(list []string, v string) bool {
-	return slices.ContainsFunc(list, func(s string) bool { return strings.HasPrefix(s, v) })
-}
-
-func (s *Server) meaning(t term) meaning {
-	v := strings.ToLower(strings.TrimSpace(t.value))
-	if v == "" {
-		return meaning{}
-	}
-	message := func(sql string, args ...any) meaning { return meaning{level: levelMessage, cond: cond{sql, args}} }
-	thread := func(sql string, args ...any) meaning { return meaning{level: levelThread, cond: cond{sql, args}} }
-	switch t.field {
-	case "":
-		return textMeaning("", t)
-	case "from":
-		if v == "me" {
-			return message("m.outgoing = 1")
-		}
-		return textMeaning("{sender} : ", t)
-	case "to":
-		if v == "me" {
-			return message("m.incoming = 1")
-		}
-		return textMeaning("{recipients copies} : ", t)
-	case "cc", "bcc":
-		return textMeaning("{copies} : ", t)
-	case "subject":
-		return textMeaning("{subject} : ", t)
-	case "body":
-		return textMeaning("{body} : ", t)
-	case "filename":
-		return textMeaning("{files} : ", t)
-	case "has":
-		switch {
-		case slices.Contains(hasValues, v):
-			return message("EXISTS(SELECT 1 FROM attachments a WHERE a.message_id = m.id AND a.inline = 0)")
-		case begins(hasValues, v):
-			return meaning{}
-		}
-	case "is":
-		switch v {
-		case "unread":
-			return thread("t.unread > 0")
-		case "read":
-			return thread("t.unread = 0")
-		case "starred", "flagged":
-			return thread("t.starred = 1")
-		case "muted":
-			return thread("t.muted = 1")
-		case "sent":
-			return thread("t.outgoing > 0")
-		case "answered", "replied":
-			return message("m.answered = 1")
-		case "snoozed":
-			return meaning{level: levelPlace, place: placeSnoozed}
-		}
-		if begins(isValues, v) {
-			return meaning{}
-		}
-	case "in":
-		if v == "anywhere" {
-			return meaning{level: levelAny}
-		}
-		if p, ok := folderPlace(v); ok && p != placeDraft {
-			return meaning{level: levelPlace, place: p}
-		}
-		return labelMeaning(v)
-	case "label":
-		if p, ok := systemPlace(strings.ToUpper(v)); ok {
-			return meaning{level: levelPlace, place: p}
-		}
-		return labelMeaning(v)
-	case "before", "older", "older_than":
-		at, ok := queryTime(v, s.now())
-		if !ok {
-			return meaning{}
-		}
-		m := message("m.received_at < ?", at.UnixMilli())
-		m.until = searchDay(at.UnixMilli()) + 1<<searchDayBits
-		return m
-	case "after", "newer", "newer_than":
-		at, ok := queryTime(v, s.now())
-		if !ok {
-			return meaning{}
-		}
-		m := message("m.received_at >= ?", at.UnixMilli())
-		m.from = searchDay(at.UnixMilli())
-		return m
-	case "larger", "smaller":
-		n, ok := querySize(v)
-		switch {
-		case !ok:
-			return meaning{}
-		case t.field == "larger":
-			return message("m.size > ?", n)
-		}
-		return message("m.size < ?", n)
-	}
-	t.value = t.field + " " + t.value
-	return textMeaning("", t)
-}
-
-// labelMeaning finds a label by its name, or by that of the label above it. Dashes may stand for blanks.
-func labelMeaning(name string) meaning {
-	f := fold(name)
-	return meaning{level: levelThread, cond: cond{
-		`EXISTS(SELECT 1 FROM thread_labels l JOIN labels n ON n.id = l.label_id
-		WHERE l.thread_id = t.id AND (n.folded = ? OR replace(n.folded, ' ', '-') = ? OR n.folded LIKE ? ESCAPE '\'))`,
-		[]any{f, f, escapeLike(f) + "/%"},
-	}}
-}
-
-// textMeaning looks for text. What is negated is taken as whole words: half a word would take out too much.
-func textMeaning(columns string, t term) meaning {
-	p := phrase(t.value, t.whole || t.negate)
-	if p == "" {
-		return meaning{}
-	}
-	return meaning{level: levelText, text: columns + p}
-}
-
-// queryTime reads a day (2026-03-01, 2026/3/1, today, yesterday, monday, march) or an age (3d, 2w, 6m, 1y), and gives
-// the beginning of that day, month or year.
-func queryTime(v string, now time.Time) (time.Time, bool) {
-	for _, layout := range []string{"2006-1-2", "2006/1/2", "2.1.2006", "2006-1", "2006/1", "2006"} {
-		if t, err := time.ParseInLocation(layout, v, now.Location()); err == nil {
-			return t, true
-		}
-	}
-	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
-	switch v {
-	case "today":
-		return today, true
-	case "yesterday":
-		return today.AddDate(0, 0, -1), true
-	}
-	if len(v) >= 3 {
-		for d := range 7 {
-			if day := today.AddDate(0, 0, -d); strings.HasPrefix(strings.ToLower(day.Weekday().String()), v) {
-				return day, true
-			}
-		}
-		for m := range 12 {
-			first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, now.Location()).AddDate(0, -m, 0)
-			if strings.HasPrefix(strings.ToLower(first.Month().String()), v) {
-				return first, true
-			}
-		}
-	}
-	number := strings.TrimRight(v, "abcdefghijklmnopqrstuvwxyz")
-	n, err := strconv.Atoi(number)
-	if err != nil || n < 0 || n > 100_000 {
-		return time.Time{}, false
-	}
-	switch strings.TrimSuffix(v[len(number):], "s") {
-	case "h", "hour":
-		return now.Add(-time.Duration(n) * time.Hour), true
-	case "d", "day":
-		return now.AddDate(0, 0, -n), true
-	case "w", "week":
-		return now.AddDate(0, 0, -7*n), true
-	case "m", "mo", "month":
-		return now.AddDate(0, -n, 0), true
-	case "y", "year":
-		return now.AddDate(-n, 0, 0), true
-	}
-	return time.Time{}, false
-}
-
-func querySize(v string) (int64, bool) {
-	unit := 1.0
-	v = strings.TrimSuffix(v, "b")
-	for suffix, u := range map[string]float64{"k": 1 << 10, "m": 1 << 20, "g": 1 << 30} {
-		if rest, ok := strings.CutSuffix(v, suffix); ok {
-			v, unit = rest, u
-			break
-		}
-	}
-	n, err := strconv.ParseFloat(v, 64)
-	if err != nil || !(n >= 0 && n*unit < 1<<50) {
-		return 0, false
-	}
-	return int64(n * unit), true
 }
 
 // placeDraft stands for the folder of drafts, which are no threads.

@@ -275,7 +275,17 @@ CREATE INDEX email_events_email ON email_events(email_id, id);
 
 -- The items of a batch that was sent under the key: the ids of its emails, or why one was refused.
 ALTER TABLE idempotency ADD COLUMN batch TEXT;
-`, organiserTables, calendarTables}
+`, organiserTables, calendarTables, `
+-- The words of the search index, one row for each place. It holds nothing of its own.
+CREATE VIRTUAL TABLE mail_words USING fts5vocab('mail_search', 'instance');
+
+-- For searches that leave few messages of many.
+CREATE INDEX messages_size ON messages(size, thread_id);
+CREATE INDEX messages_received ON messages(received_at, thread_id);
+CREATE INDEX messages_answered ON messages(thread_id) WHERE answered = 1;
+CREATE INDEX messages_outgoing ON messages(thread_id) WHERE outgoing = 1;
+CREATE INDEX threads_unread ON threads(id) WHERE unread > 0;
+`}
 
 // searchTable makes the search index. The texts are folded by this program (see fold.go), so that the
 // tokenizer only splits at blanks. The prefixes are what makes the hits of a short word come newest first

@@ -256,6 +256,146 @@ func TestSearchPages(t *testing.T) {
 	}
 }
 
+// TestSearchPicksFew reads what a condition leaves of a word that is everywhere, page by page: each thread once, in order.
+func TestSearchPicksFew(t *testing.T) {
+	clk := newClock()
+	s := open(t, t.TempDir(), clk)
+	const threads = 2 * firstWindow
+	var items []Item
+	for at := range threads {
+		text := "common"
+		o := IngestOptions{ReceivedAt: clk.now().Add(-time.Duration(at+1) * time.Hour), Folder: "archive"}
+		switch {
+		case at%100 == 99:
+			text += strings.Repeat(" filling", 1000)
+			o.Starred, o.Unread, o.Answered, o.Labels = true, true, true, []string{"Rare"}
+		case at%100 == 98:
+			o.Folder = "spam"
+		case at%2 == 0:
+			text += " even"
+		}
+		from := "a@example.com"
+		if at%100 == 97 {
+			from = me
+		}
+		items = append(items, Item{Raw: mailText(fmt.Sprintf("f%d@x", at), from, fmt.Sprintf("s%d", at), text), IngestOptions: o})
+	}
+	if _, err := s.IngestBatch(context.Background(), items); err != nil {
+		t.Fatal(err)
+	}
+	c := direct(t, s)
+	rare := func(at int) bool { return at%100 == 99 }
+	for q, is := range map[string]func(at int) bool{
+		"common larger:5k":       rare,
+		"larger:5k":              rare,
+		"comm label:rare":        rare,
+		"comm is:starred":        rare,
+		"comm is:unread":         rare,
+		"comm is:answered":       rare,
+		"common larger:5k -fill": rare, // not the whole word
+		"common -filling":        func(at int) bool { return !rare(at) && at%100 != 98 },
+		"-filling":               func(at int) bool { return !rare(at) && at%100 != 98 },
+		"-even larger:1":         func(at int) bool { return (at%2 == 1 || rare(at)) && at%100 != 98 },
+		"-even -filling":         func(at int) bool { return at%2 == 1 && !rare(at) },
+		"common from:me":         func(at int) bool { return at%100 == 97 },
+		"in:spam comm":           func(at int) bool { return at%100 == 98 },
+		"common -larger:5k":      func(at int) bool { return !rare(at) && at%100 != 98 },
+	} {
+		var want []string
+		for at := range threads {
+			if is(at) {
+				want = append(want, wireID("thr", int64(at+1)))
+			}
+		}
+		for _, sort := range []string{"newest", "oldest"} {
+			var got []string
+			for token, more := "", true; more; {
+				out := c.do(200, "GET", "/threads?limit=7&query="+url.QueryEscape(q)+"&sort="+sort+"&pageToken="+token, nil)
+				for _, v := range out["data"].([]any) {
+					got = append(got, v.(obj)["id"].(string))
+				}
+				token, more = out["nextPageToken"].(string)
+				more = more && len(got) < 200
+			}
+			if strings.Join(got, " ") != strings.Join(want[:min(len(want), len(got))], " ") || len(got) < min(200, len(want)) {
+				t.Errorf("%s, %s: %d threads of %d, or others\n got %v\nwant %v", q, sort, len(got), len(want), got, want[:min(len(want), 200)])
+			}
+			slices.Reverse(want)
+		}
+	}
+}
+
+// TestSearchWordsThatBeginAlike looks for a beginning that more words go on from than are named one by one, and for fewer.
+func TestSearchWordsThatBeginAlike(t *testing.T) {
+	s := open(t, t.TempDir(), newClock())
+	var items []Item
+	for i := range 2 * maxWords {
+		items = append(items, Item{Raw: mailText(fmt.Sprint(i), "a@example.com", fmt.Sprintf("s%d", i), fmt.Sprintf("wordless%03d and some", i))})
+	}
+	if _, err := s.IngestBatch(context.Background(), items); err != nil {
+		t.Fatal(err)
+	}
+	c := direct(t, s)
+	for q, want := range map[string]int{
+		"word": 2 * maxWords, "wordless": 2 * maxWords, "wordless00": 10, "wordless001": 1, "wordless001x": 0, `"wordless00"`: 0, `"wordless001"`: 1,
+		"wordless00 OR wordless01": 20, "body:wordless00": 10, "subject:wordless00": 0, "wordless01*": 10, `"wordless002 an`: 1, "wordless002-an": 1, "-wordless00": 2 * maxWords,
+		"-wordless001": 2*maxWords - 1, "some wordless01": 10, "wordless02 OR is:starred": 10, "WÖRDLESS01": 10,
+	} {
+		if got := c.list("/threads?limit=100&query=" + url.QueryEscape(q)); len(got) != want {
+			t.Errorf("%s finds %d, want %d", q, len(got), want)
+		}
+	}
+	words, err := s.wordsFrom(context.Background(), "wordless0", maxWords)
+	if err != nil || len(words) != maxWords+1 || words[0] != "wordless000" || words[maxWords] != fmt.Sprintf("wordless%03d", maxWords) {
+		t.Errorf("words %v, %v", words, err)
+	}
+}
+
+// TestSearchRefuses: what can only be a mistake is said, with what would be right, and finds nothing silently.
+func TestSearchRefuses(t *testing.T) {
+	clk := newClock()
+	s := open(t, t.TempDir(), clk)
+	operatorMail(t, s, clk)
+	c := direct(t, s)
+	for q, want := range map[string]string{
+		"fron:ada":                 "from:",
+		"plan Form:ada":            "from:",
+		"-subjct:plan":             "subject:",
+		"plan OR befor:2026":       "before:",
+		"labels:work":              "label:",
+		"tag:work":                 "label:",
+		"folder:inbox":             "in:",
+		"before:foo":               "a day (2026-03-01",
+		"after:2026-13":            "a month",
+		"older:3x":                 "12h, 2d",
+		"newer:2026-03-01-01":      "a day",
+		"plan before:31.31.2026":   "a day",
+		"larger:abc":               "500k",
+		"smaller:-5":               "500k",
+		"is:foo":                   "unread, read, starred",
+		"plan -is:important":       "unread",
+		"has:stars":                "attachment",
+		"in:nowhere":               "inbox, archive",
+		"label:work":               "There is no label “work”",
+		"label:\"two words\" plan": "“two words”",
+		"is:\x1b[31mred":           "not “",
+	} {
+		out := c.do(422, "GET", "/threads?query="+url.QueryEscape(q), nil)["error"].(obj)
+		if out["param"] != "query" || out["code"] != "invalid_field" || !strings.Contains(out["message"].(string), want) || strings.Contains(out["message"].(string), "\x1b") {
+			t.Errorf("%s: %v", q, out)
+		}
+	}
+	// These are words, or not finished yet.
+	for _, q := range []string{
+		"http://x", "https://example.com/a?b=c", "re: plan", "re:plan", "12:30", "foo:bar", "from: ada", "fron:", "from://x", `"fron:ada"`, "note:plan", "C:\\from", ":", "a:b:c", "::",
+		"before:2", "before:20", "before:2026-", "before:2026-0", "before:2026-1", "before:2026-03-", "before:2026-03-3", "before:2026/", "before:1.", "before:1.3.", "before:1.3.20",
+		"before:t", "before:mo", "before:j", "older:3", "older:3mon", "older:2 ", "larger:", "larger:1.", "is:u", "is:an", "has:a", "in:in", "in:any", "in:big", "label:b", "label:lists",
+		"in:drafts", "label:draft", "in:bin", `"`, `"the fir`, `from:"ada`, `from:"`, "*", "(", "from:*", "-", "OR", "plan OR",
+	} {
+		c.do(200, "GET", "/threads?query="+url.QueryEscape(q), nil)
+	}
+}
+
 func TestSearchIndexCanBeRebuilt(t *testing.T) {
 	clk := newClock()
 	dir := t.TempDir()
