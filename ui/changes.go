@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"strings"
+
 	tea "github.com/charmbracelet/bubbletea"
 
 	"codeberg.org/teapost/teapost/api"
@@ -161,6 +163,26 @@ func answerThread(kind keymap.Action, th state.Thread, message string, f *Frame)
 	if message == "" && len(th.Messages) > 0 {
 		message = newest(th.Messages).ID
 	}
+	begun, ok := state.Draft{}, false
+	if kind != keymap.Forward {
+		if id, has := f.Mail.DraftAnswering(message); has && f.Mail.OpenDraft(id) {
+			begun, ok = f.Mail.Draft(id)
+		}
+	}
+	if !ok {
+		beginAnswer(kind, th, message, f)
+		return
+	}
+	question := "You began an answer to this message " + ago(begun.UpdatedAt, f.Now) + "."
+	if own := ownWords(begun.Body); own != "" {
+		question += "\n“" + own + "”"
+	}
+	f.Dialog(newEither(question, "goes on with it", openDraftCmd(begun), "begins another", func(f *Frame) {
+		beginAnswer(kind, th, message, f)
+	}))
+}
+
+func beginAnswer(kind keymap.Action, th state.Thread, message string, f *Frame) {
 	var d state.Draft
 	var err error
 	if kind == keymap.Forward {
@@ -173,6 +195,16 @@ func answerThread(kind keymap.Action, th state.Thread, message string, f *Frame)
 		return
 	}
 	f.Ask(openDraftMsg{d})
+}
+
+// ownWords are the first words of a message that is being written, for a question about it; empty: only the quote is there.
+func ownWords(body string) string {
+	e := newEditor(body)
+	end := whereToWrite(e)
+	if own := strings.Join(strings.Fields(e.slice(place{}, end)), " "); own != "" {
+		return short(own)
+	}
+	return ""
 }
 
 func newest(list []api.Message) api.Message { return list[len(list)-1] }

@@ -70,7 +70,11 @@ func ago(at, now time.Time) string {
 	case d < time.Hour:
 		return itoa(int(d/time.Minute)) + " min ago"
 	}
-	return "at " + clock(at.In(now.Location()), now)
+	s := clock(at.In(now.Location()), now)
+	if len(s) == len("15:04") {
+		return "at " + s
+	}
+	return "on " + s
 }
 
 // View draws the fields, the text and the foot.

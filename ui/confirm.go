@@ -11,10 +11,17 @@ import (
 
 // confirm asks one question. "y" says yes; enter takes the safe answer.
 type confirm struct {
-	question string
-	yes      tea.Cmd
-	label    string
-	offer    bool // yes is the safe answer
+	question  string
+	yes       tea.Cmd
+	label     string
+	offer     bool // yes is the safe answer
+	other     func(f *Frame)
+	otherwise string // what "n" does; empty: nothing
+}
+
+// newEither is newOffer with something else that "n" does.
+func newEither(question, label string, yes tea.Cmd, otherwise string, other func(f *Frame)) Screen {
+	return &confirm{question: question, yes: yes, label: label, offer: true, otherwise: otherwise, other: other}
 }
 
 // newOffer is newConfirm for what does no harm: enter says yes.
@@ -36,7 +43,12 @@ func (c *confirm) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
 	case "y", "Y":
 		f.Pop()
 		return c, c.yes
-	case "n", "N", "q":
+	case "n", "N":
+		f.Pop()
+		if c.other != nil {
+			c.other(f)
+		}
+	case "q":
 		f.Pop()
 	}
 	return c, nil
@@ -68,7 +80,11 @@ func (c *confirm) View(f *Frame) string {
 	if c.offer {
 		yes = "enter"
 	}
-	body = append(body, "", hint(t, yes, c.label)+"   "+hint(t, "n", "no")+"   "+hint(t, "esc", "no"))
+	keys := hint(t, yes, c.label) + "   " + hint(t, "n", "no") + "   " + hint(t, "esc", "no")
+	if c.otherwise != "" {
+		keys = hint(t, yes, c.label) + "   " + hint(t, "n", c.otherwise) + "   " + hint(t, "esc", "back")
+	}
+	body = append(body, "", keys)
 	return box(t, "", body, inner)
 }
 

@@ -193,6 +193,15 @@ func (m *fakeMail) Reply(id state.ThreadID, message string, all bool) (state.Dra
 	return d, nil
 }
 
+func (m *fakeMail) DraftAnswering(message string) (state.DraftID, bool) {
+	for id, d := range m.texts {
+		if d.MessageID == message {
+			return id, true
+		}
+	}
+	return "", false
+}
+
 func (m *fakeMail) Forward(id state.ThreadID, message string) (state.Draft, error) {
 	m.did("forward %s %s", id, message)
 	d := m.NewDraft("")

@@ -53,6 +53,7 @@ type Mail interface {
 	NewDraft(from string) state.Draft
 	Reply(thread state.ThreadID, message string, all bool) (state.Draft, error)
 	Forward(thread state.ThreadID, message string) (state.Draft, error)
+	DraftAnswering(message string) (id state.DraftID, ok bool) // an answer to the message that is being written, the newest
 	OpenDraft(id state.DraftID) bool // fetches a draft that only the server has; then Draft(id) has it
 	EditDraft(d state.Draft)         // the newest text; on disk within a second, at the server later
 	SaveDraft(d state.Draft)         // the person asked: on disk and at the server now

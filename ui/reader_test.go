@@ -274,6 +274,32 @@ func TestInvite(t *testing.T) {
 	}
 }
 
+func TestAnAnswerThatWasBegunIsOffered(t *testing.T) {
+	m := sampleMail()
+	s := startTest(t, m, 80, 24)
+	s.keys("enter")
+	begun := state.Draft{ID: "d7", Kind: state.DraftReply, MessageID: "m4", Subject: "Re: Compiler notes", Body: "Thank you, the tables\nlook good.\n\nOn Mon, Grace wrote:\n> hm\n", UpdatedAt: m.now.Add(-time.Hour * 2)}
+	m.texts["d7"] = begun
+	for _, key := range []string{"r", "a"} {
+		s.keys(key)
+		s.has("You began an answer to this message at 07:41", "“Thank you, the tables look good.”", "enter goes on with it", "n begins another")
+		s.keys("esc")
+		s.has("The second pass is done")
+	}
+	s.keys("r", "enter")
+	if c, ok := s.app.top().(*compose); !ok || c.draft.ID != "d7" {
+		t.Fatal("enter does not go on with the answer")
+	}
+	s.keys("esc")
+	m.took()
+	s.keys("r", "n")
+	if c, ok := s.app.top().(*compose); !ok || c.draft.ID == "d7" {
+		t.Fatal("n does not begin another")
+	}
+	s.keys("esc", "f")
+	s.hasNot("You began an answer")
+}
+
 func TestRepeats(t *testing.T) {
 	for rule, want := range map[string]string{
 		"":                                   "",
