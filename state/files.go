@@ -53,6 +53,10 @@ func plainPathError(err error) error {
 	if errors.As(err, &pe) {
 		return pe.Err
 	}
+	var le *os.LinkError
+	if errors.As(err, &le) {
+		return le.Err
+	}
 	return err
 }
 
@@ -221,19 +225,57 @@ func writeFiles(files []api.Attachment, wanted map[string]bool, dir string) ([]s
 		if len(wanted) > 0 && !wanted[a.AttachmentID] {
 			continue
 		}
-		name := names.Unique(clean.Filename(a.Filename))
-		f, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		name, err := writeFile(dir, clean.Filename(a.Filename), &names, a.Content)
 		if err != nil {
 			return out, plainPathError(err)
 		}
-		_, err = f.Write(a.Content)
-		if err := errors.Join(err, f.Close()); err != nil {
-			return out, errors.Join(plainPathError(err), os.Remove(f.Name()))
-		}
-		names.Add(name)
 		out = append(out, name)
 	}
 	return out, nil
+}
+
+// writeFile writes a file under a name that is not taken, and gives that name. The file has the name only once it is whole.
+func writeFile(dir, wish string, names *clean.Names, content []byte) (name string, err error) {
+	f, err := os.CreateTemp(dir, ".teapost-saving-*") // mode 0600
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if rmErr := os.Remove(f.Name()); !errors.Is(rmErr, fs.ErrNotExist) {
+			err = errors.Join(err, rmErr)
+		}
+	}()
+	_, err = f.Write(content)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return "", err
+	}
+	for {
+		name = names.Unique(wish)
+		if err := nameFile(f.Name(), filepath.Join(dir, name)); !errors.Is(err, fs.ErrExist) {
+			return name, err
+		}
+	}
+}
+
+// nameFile gives a file its name, and fails with fs.ErrExist when that is taken.
+func nameFile(from, to string) error {
+	err := os.Link(from, to)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return renameFile(from, to)
+}
+
+// renameFile is nameFile for file systems without links: for a moment an empty file has the name.
+func renameFile(from, to string) error {
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Close(), os.Rename(from, to)); err != nil {
+		return errors.Join(err, os.Remove(to))
+	}
+	return nil
 }
 
 // ReadFile fetches one attachment into a private temporary file, for a viewer. [Mail.Opened] tells its path.

@@ -303,7 +303,7 @@ func TestSaveAttachment(t *testing.T) {
 	tt.press("p", "w")
 	tt.see(`tables\.csv`)
 	saved := func() bool {
-		found, _ := filepath.Glob(h.path("Downloads", "*"))
+		found, _ := filepath.Glob(h.path("Downloads", "*.csv")) // it has its name only once it is whole
 		return len(found) > 0
 	}
 	if !saved() {
