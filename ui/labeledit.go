@@ -124,6 +124,9 @@ func (c *labelColors) place(list []state.LabelColor) int {
 				return i + 1
 			}
 		}
+		if c.label.Color != "" && len(list) > 0 { // another program's colour: enter alone must not take it away
+			return 1
+		}
 	}
 	return min(c.at, len(list))
 }

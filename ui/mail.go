@@ -54,10 +54,10 @@ type Mail interface {
 	Reply(thread state.ThreadID, message string, all bool) (state.Draft, error)
 	Forward(thread state.ThreadID, message string) (state.Draft, error)
 	DraftAnswering(message string) (id state.DraftID, ok bool) // an answer to the message that is being written, the newest
-	OpenDraft(id state.DraftID) bool // fetches a draft that only the server has; then Draft(id) has it
-	EditDraft(d state.Draft)         // the newest text; on disk within a second, at the server later
-	SaveDraft(d state.Draft)         // the person asked: on disk and at the server now
-	CloseDraft(id state.DraftID)     // compose is left; the draft stays
+	OpenDraft(id state.DraftID) bool                           // fetches a draft that only the server has; then Draft(id) has it
+	EditDraft(d state.Draft)                                   // the newest text; on disk within a second, at the server later
+	SaveDraft(d state.Draft)                                   // the person asked: on disk and at the server now
+	CloseDraft(id state.DraftID)                               // compose is left; the draft stays
 	DiscardDraft(id state.DraftID)
 	Attach(id state.DraftID, path string) // the draft's Files grow when the bytes are kept, else a failure notice
 	Detach(id state.DraftID, file string)
