@@ -2,6 +2,7 @@ package local
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"codeberg.org/teapost/teapost/internal/mailparse"
@@ -28,9 +29,29 @@ var (
 
 const (
 	maxCodeText = 16 << 10
+	maxCodeHTML = 128 << 10
 	codeBehind  = 160 // bytes after the words in which the code is looked for
 	codeAhead   = 60  // and before them, in the same line
 )
+
+// codeStems are in every text that codeWords match; looking for them is quick.
+var codeStems = []string{"code", "pin", "otp", "password", "passwort", "código", "codice", "kod", "kód", "код", "码", "碼", "コード", "番号", "パスワード", "인증"}
+
+// messageCode finds the code in a message that came in.
+func messageCode(m *mailparse.Message) string {
+	text := m.Text
+	if strings.TrimSpace(text) == "" {
+		text = clip(m.HTML, maxCodeHTML)
+	}
+	lower := strings.ToLower(clip(m.Subject, 1000) + "\n" + clip(text, maxCodeHTML))
+	if !slices.ContainsFunc(codeStems, func(stem string) bool { return strings.Contains(lower, stem) }) {
+		return ""
+	}
+	if strings.TrimSpace(m.Text) == "" {
+		text = htmlText(text)
+	}
+	return verificationCode(m.Subject, text)
+}
 
 // verificationCode finds the code that a message brings; empty when it brings none.
 func verificationCode(subject, text string) string {
@@ -121,8 +142,6 @@ func (s *Server) readVerificationCode(c *call) (any, error) {
 		}
 		subject, text, html = m.Subject, m.Text, m.HTML
 	}
-	if strings.TrimSpace(text) == "" && html != "" {
-		text = htmlText(clip(html, 1<<20))
-	}
-	return map[string]any{"object": "verification_code", "code": nullText(verificationCode(subject, text))}, nil
+	code := messageCode(&mailparse.Message{Subject: subject, Text: text, HTML: html})
+	return map[string]any{"object": "verification_code", "code": nullText(code)}, nil
 }

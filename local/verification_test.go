@@ -52,3 +52,23 @@ func TestReadVerificationCode(t *testing.T) {
 		c.refused(422, "invalid_field", "raw", "POST", "/tools/verification-code", obj{"raw": 1})
 	})
 }
+
+// A message says which code it brings; an answer to it and an own message bring none.
+func TestMessageWithVerificationCode(t *testing.T) {
+	s := open(t, t.TempDir(), newClock())
+	c := direct(t, s)
+	code := func(raw []byte) any {
+		t.Helper()
+		messages := c.do(200, "GET", "/threads/"+arrive(t, s, raw).ThreadID, nil)["messages"].([]any)
+		return messages[len(messages)-1].(obj)["verificationCode"]
+	}
+	if got := code(mailText("1@example.com", "shop@example.com", "Your verification code", "482 913")); got != "482913" {
+		t.Errorf("the code is %v", got)
+	}
+	if got := code(mailText("2@example.com", "ada@example.com", "Re: Your verification code", "482 913", "In-Reply-To: <1@example.com>")); got != nil {
+		t.Errorf("the code of an answer is %v", got)
+	}
+	if got := code(mailText("3@example.com", "ada@example.com", "Tea", "We meet at 18:30.")); got != nil {
+		t.Errorf("the code of tea is %v", got)
+	}
+}
