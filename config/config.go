@@ -61,9 +61,6 @@ type UI struct {
 // Clock is a time of day.
 type Clock struct{ Hour, Minute int }
 
-// String writes the time of day as 08:00.
-func (c Clock) String() string { return fmt.Sprintf("%02d:%02d", c.Hour, c.Minute) }
-
 // Snooze holds the times that the presets of the snooze picker use.
 type Snooze struct {
 	Morning, Evening, Weekend Clock

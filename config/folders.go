@@ -76,14 +76,6 @@ func findFile(flag string) (string, error) {
 	return "", nil
 }
 
-// ConfigDir is the folder of a person's configuration file, whether it exists or not.
-func (c *Config) ConfigDir() string {
-	if c.File != "" {
-		return filepath.Dir(c.File)
-	}
-	return filepath.Join(xdg.ConfigHome, "teapost")
-}
-
 // StateDir is the folder of what must not be lost for the account: outbox, drafts, changes.
 // It may not exist yet; make it with mode 0700.
 func (c *Config) StateDir(account string) string {

@@ -47,7 +47,7 @@ func TestNoHome(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, dir := range []string{c.ConfigDir(), c.DataDir(), c.StateDir("a"), c.CacheDir("a")} {
+				for _, dir := range []string{c.DataDir(), c.StateDir("a"), c.CacheDir("a")} {
 					if !strings.HasPrefix(dir, os.TempDir()) {
 						t.Errorf("%s is not below a folder that was given", dir)
 					}

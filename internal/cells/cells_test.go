@@ -172,13 +172,6 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-func TestWrapIndent(t *testing.T) {
-	got := WrapIndent("one two three", 9, "• ", "  ")
-	if want := []string{"• one two", "  three"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
 func TestWidthDoesNotAllocate(t *testing.T) {
 	s := strings.Repeat("plain text ", 10)
 	if n := testing.AllocsPerRun(100, func() { Width(s); Truncate(s, 200, "…") }); n > 0 {

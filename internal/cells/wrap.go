@@ -21,20 +21,6 @@ func Wrap(s string, width int) []string {
 	return out
 }
 
-// WrapIndent is Wrap with a prefix before the first line and another before the rest. Both count towards width.
-func WrapIndent(s string, width int, first, rest string) []string {
-	ranges := WrapRanges(s, max(1, width-Width(first)), max(1, width-Width(rest)))
-	out := make([]string, len(ranges))
-	for i, r := range ranges {
-		prefix := rest
-		if i == 0 {
-			prefix = first
-		}
-		out[i] = prefix + s[r.Start:r.End]
-	}
-	return out
-}
-
 // WrapRanges is Wrap with a width for the first line and one for the rest, and tells where the lines stand in s. The
 // ranges are in order and do not overlap; only blanks lie between them.
 func WrapRanges(s string, first, rest int) []Range {
