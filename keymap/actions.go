@@ -328,15 +328,6 @@ func Actions() []Info {
 	return out
 }
 
-// Describe returns what is known of the action; ok is false when there is no such action.
-func Describe(a Action) (info Info, ok bool) {
-	in, ok := infos[a]
-	if !ok {
-		return Info{}, false
-	}
-	return *in, true
-}
-
 // in reports whether the action can be done, and so bound, in the context.
 func (in *Info) in(ctx Context) bool {
 	for _, c := range in.Contexts {
