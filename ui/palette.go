@@ -1,10 +1,11 @@
 package ui
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
-	"github.com/sahilm/fuzzy"
 
 	"codeberg.org/teapost/teapost/internal/cells"
 	"codeberg.org/teapost/teapost/internal/clean"
@@ -22,15 +23,12 @@ type palette struct {
 
 // command is one line of the palette.
 type command struct {
-	name string // as it is looked for and shown
-	key  string
-	run  func(f *Frame) tea.Cmd
+	name  string // the word or two that the bottom line has for it, or empty
+	long  string // what it does
+	other string // further words that it is found by
+	key   string
+	run   func(f *Frame) tea.Cmd
 }
-
-type commands []command
-
-func (c commands) String(i int) string { return c[i].name }
-func (c commands) Len() int            { return len(c) }
 
 // newPalette lists what can be done on the screen with that context.
 func newPalette(ctx keymap.Context, f *Frame) Screen {
@@ -49,28 +47,31 @@ func newPalette(ctx keymap.Context, f *Frame) Screen {
 		if role, goes := goTo[a]; skipInPalette(a) || goes && there[role] {
 			continue
 		}
-		p.all = append(p.all, command{info.Long, firstKey(f.Keys, ctx, a), func(f *Frame) tea.Cmd {
-			f.Ask(actMsg{a})
-			return nil
-		}})
+		p.all = append(p.all, command{
+			name: info.Short, long: info.Long, other: strings.ReplaceAll(string(a), "-", " ") + " " + synonyms[a],
+			key: firstKey(f.Keys, ctx, a), run: func(f *Frame) tea.Cmd {
+				f.Ask(actMsg{a})
+				return nil
+			},
+		})
 	}
 	for _, fo := range f.folders {
 		name := "Go to " + clean.Line(fo.Name)
 		if fo.Role == state.RoleLabel {
 			name = "Go to the label #" + clean.Line(fo.Name)
 		}
-		p.all = append(p.all, command{name, keyFor[fo.Role], func(f *Frame) tea.Cmd {
+		p.all = append(p.all, command{long: name, key: keyFor[fo.Role], run: func(f *Frame) tea.Cmd {
 			f.Ask(openFolderMsg{fo})
 			return nil
 		}})
 	}
 	if practice := f.Options.Practice; practice != nil {
-		name, said := "Practise a bad network: calls fail, wait and try again", "The network is bad now; the palette makes it good again"
+		long, said := "Practise a bad network: calls fail, wait and try again", "The network is bad now; the palette makes it good again"
 		if f.practising {
-			name, said = "Practise no longer: make the network good again", "The network is good again"
+			long, said = "Practise no longer: make the network good again", "The network is good again"
 		}
 		on := !f.practising
-		p.all = append(p.all, command{name, "", func(f *Frame) tea.Cmd {
+		p.all = append(p.all, command{name: "practise", long: long, run: func(f *Frame) tea.Cmd {
 			f.Flash(said)
 			f.Ask(practiseMsg{on})
 			return practiseCmd(practice, on, f.Mail)
@@ -102,19 +103,17 @@ func skipInPalette(a keymap.Action) bool {
 	return false
 }
 
-// look finds what matches the text; without text everything does.
+// look finds what matches the text, the best first; without text everything does.
 func (p *palette) look() {
 	p.found, p.at = p.found[:0], 0
-	text := strings.TrimSpace(p.in.String())
-	if text == "" {
-		for i := range p.all {
+	text := strings.Join(strings.Fields(strings.ToLower(p.in.String())), " ")
+	rank := make([]int, len(p.all))
+	for i, c := range p.all {
+		if rank[i] = c.match(text); rank[i] >= 0 {
 			p.found = append(p.found, i)
 		}
-		return
 	}
-	for _, m := range fuzzy.FindFrom(text, commands(p.all)) {
-		p.found = append(p.found, m.Index)
-	}
+	slices.SortStableFunc(p.found, func(a, b int) int { return rank[a] - rank[b] })
 }
 
 func (p *palette) Update(msg tea.Msg, _ *Frame) (Screen, tea.Cmd) {
@@ -145,7 +144,9 @@ func (p *palette) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 		}
 	case keymap.Complete:
 		if p.at < len(p.found) {
-			p.in.Set(p.all[p.found[p.at]].name)
+			c := p.all[p.found[p.at]]
+			p.in.Set(cmp.Or(c.name, c.long))
+			p.look()
 		}
 	default:
 		return p, nil, false
@@ -168,16 +169,25 @@ func (p *palette) View(f *Frame) string {
 			}
 			continue
 		}
-		c := p.all[p.found[i]]
-		bar, on := " ", Style{}
-		if i == p.at {
-			bar, on = t.Accent.Render(t.Glyphs.Bar), t.Cursor
-		}
-		room := inner - 4 - cells.Width(c.key)
-		body = append(body, bar+on.Render(" "+fit(t, cells.Stable(c.name), room)+" ")+t.Key.With(on).Render(c.key)+on.Render(" "))
+		body = append(body, p.all[p.found[i]].line(i == p.at, inner, t))
 	}
 	body = append(body, hint(t, "enter", "does it")+"   "+hint(t, "esc", "closes"))
 	return box(t, "Commands", body, inner)
+}
+
+// line draws a command in width cells.
+func (c command) line(cursor bool, width int, t *Theme) string {
+	bar, on := rowStart(t, cursor, true)
+	out := bar + on.Render(" ")
+	room := width - 4 - cells.Width(c.key)
+	long := t.Text
+	if c.name != "" {
+		const name = 14
+		out += on.Render(fit(t, c.name, name) + " ")
+		room -= name + 1
+		long = t.Muted
+	}
+	return out + long.With(on).Render(fit(t, cells.Stable(c.long), room)+" ") + t.Key.With(on).Render(c.key) + on.Render(" ")
 }
 
 func (p *palette) Context() keymap.Context      { return keymap.InPalette }
