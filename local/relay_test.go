@@ -14,8 +14,6 @@ import (
 	"io"
 	"math/big"
 	"net"
-	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -839,39 +837,6 @@ func TestRelayMustProveItself(t *testing.T) {
 				t.Errorf("check: %v", err)
 			}
 		})
-	}
-}
-
-// TestRelayElsewhere delivers through the server that TEAPOST_TEST_RELAY names, such as
-// smtp://user:password@127.0.0.1:1025?tls=starttls&ca=/path/to/cert.pem.
-func TestRelayElsewhere(t *testing.T) {
-	u, err := url.Parse(os.Getenv("TEAPOST_TEST_RELAY"))
-	if err != nil || u.Host == "" {
-		t.Skip("TEAPOST_TEST_RELAY names no server")
-	}
-	port, err := strconv.Atoi(u.Port())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &Relay{Host: u.Hostname(), Port: port, TLS: RelayTLS(u.Query().Get("tls"))}
-	if password, given := u.User.Password(); given {
-		r.User, r.Password = u.User.Username(), func(context.Context) (string, error) { return password, nil }
-	}
-	if name := u.Query().Get("ca"); name != "" {
-		pem, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.RootCAs = x509.NewCertPool()
-		r.RootCAs.AppendCertsFromPEM(pem)
-	}
-	s, _, c := relayed(t, r)
-	if err := s.CheckRelay(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	e := sendVia(t, s, c, send("Bob <bob@example.org>", "bcc", "hidden@example.org", "html", "<p>Grüße</p>", "text", "Grüße\n.\n"))
-	if e["status"] != "sent" {
-		t.Errorf("email: %v", e)
 	}
 }
 
