@@ -130,6 +130,7 @@ func TestEditorWrap(t *testing.T) {
 		{"a quoted line reads as quoted to its end", "> one two three", 10, []string{"> one two ", "> three"}},
 		{"and a quote in a quote", ">> one two\n> > one two", 8, []string{">> one ", ">> two", "> > one ", "> > two"}},
 		{"not where the marks leave no room", "> > > > one two", 10, []string{"> > > > ", "one two"}},
+		{"a long word stays beside the marks", "> abcdefghij", 6, []string{"> abcd", "> efgh", "> ij"}},
 		{"wide letters in a quote", "> 日本語日", 6, []string{"> 日本", "> 語日"}},
 		{"override is not drawn", "a\u202eb", 5, []string{"ab"}},
 	} {

@@ -55,7 +55,10 @@ func closing(cluster string) bool {
 // wrapRow returns the offset at which the row that begins at start ends. Blanks that do not fit hang over the edge.
 func wrapRow(s string, start, width int) int {
 	it := clusters{s: s, i: start}
-	x, last := 0, -1
+	x, last, marks := 0, -1, 0
+	if start == 0 {
+		marks = quoteLead(s, width) // a row of marks alone would read as an empty line
+	}
 	for {
 		i := it.i
 		c, ok := it.next()
@@ -90,6 +93,7 @@ func wrapRow(s string, start, width int) int {
 		}
 		x += w
 		switch {
+		case it.i <= marks:
 		case blank || c == "-" && i > start:
 			last = it.i
 		case w == 2:

@@ -200,10 +200,15 @@ func (r *reader) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
 	case bodyMsg:
 		if b, ok := r.bodies[msg.message]; ok {
 			b.take(msg)
-			return r, r.lay(f)
+			none := len(r.hits) == 0
+			cmd := r.lay(f)
+			if none && len(r.hits) > 0 {
+				r.nearest(f)
+			}
+			return r, cmd
 		}
 	case findMsg:
-		r.look(msg.text, f)
+		return r, r.look(msg.text, f)
 	case openNumberedMsg:
 		if m := r.message(); m != nil && msg.index < len(m.Attachments) {
 			r.view1(m, msg.index, f)
@@ -310,7 +315,7 @@ func (r *reader) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 		r.viewFiles(m, f)
 	case keymap.FindInside:
 		f.Dialog(&search{
-			in: newInput(r.find), at: -1, title: "Find in this conversation",
+			in: newInput(r.find), at: -1, title: "Find in this conversation", verb: "finds",
 			done: func(text string, _ *Frame) tea.Cmd { return func() tea.Msg { return findMsg{text} } },
 		})
 	case keymap.InviteAccept, keymap.InviteMaybe, keymap.InviteDecline:

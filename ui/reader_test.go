@@ -44,12 +44,16 @@ func TestReaderOpensWhereTheTextIs(t *testing.T) {
 }
 
 // What is looked for in folded messages is not found, and the line says how to open them.
-func TestFindSaysWhatIsFolded(t *testing.T) {
+// What is folded is looked through too: the messages that hold the text are opened, and quotes when it is only there.
+func TestFindOpensWhatIsFolded(t *testing.T) {
 	s := startTest(t, sampleMail(), 80, 24)
-	s.keys("enter", "ctrl+s", "zebra", "enter")
-	s.has("“zebra” is not in the open messages · O opens all")
-	s.keys("O", "ctrl+s", "zebra", "enter")
-	s.has("“zebra” is not here")
+	s.keys("enter")
+	s.keys("ctrl+s", "the TABLES?", "enter")
+	s.has("1 of 1", "to Grace Hall")
+	s.keys("esc", "ctrl+s", "tables before", "enter")
+	s.has("1 of 1", "And the tables before them.")
+	s.keys("esc", "ctrl+s", "zebra", "enter")
+	s.has("“zebra” is not in this conversation")
 }
 
 func TestReaderMessages(t *testing.T) {
@@ -298,6 +302,24 @@ func TestAnAnswerThatWasBegunIsOffered(t *testing.T) {
 	}
 	s.keys("esc", "f")
 	s.hasNot("You began an answer")
+}
+
+func TestManyRecipients(t *testing.T) {
+	m := sampleMail()
+	th := m.threads["t1"]
+	last := &th.Messages[3]
+	last.To, last.Cc = nil, []api.Address{{Name: "Lin", Email: "lin@example.net"}, {Email: "ada@example.com"}}
+	for i := range 60 {
+		last.To = append(last.To, api.Address{Name: fmt.Sprintf("Person Number %d", i), Email: fmt.Sprintf("person%d@a-rather-long-domain.example.org", i)})
+	}
+	last.From = api.Address{Name: strings.Repeat("Very ", 30) + "Long", Email: "long@example.org"}
+	m.threads["t1"] = th
+	s := startTest(t, m, 80, 24)
+	s.keys("enter")
+	// Who it is from and that it is for the person is seen whatever the names.
+	s.has("… <long@example.org> Today", "to Person Number 0, Person Number 1, Person Number 2, 57 more, cc you, Lin")
+	s.keys("H")
+	s.has("From      Very Very", "<person0@a-rather-long-domain.example.org>,\n              Person Number 1 <")
 }
 
 func TestRepeats(t *testing.T) {

@@ -1,13 +1,13 @@
 package ui
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
+	tea "github.com/charmbracelet/bubbletea"
+
 	"codeberg.org/teapost/teapost/api"
 	"codeberg.org/teapost/teapost/internal/cells"
-	"codeberg.org/teapost/teapost/keymap"
 )
 
 // search finds the rows that hold what is looked for.
@@ -28,25 +28,67 @@ func (r *reader) search() {
 // findMsg looks for a text inside the conversation.
 type findMsg struct{ text string }
 
-// look finds text and goes to the first hit at or below the top.
-func (r *reader) look(text string, f *Frame) {
+// look finds text and goes to the first hit at or below the top. Messages that hold it are opened; quotes only when it is
+// nowhere else, since most of what is quoted stands in a message of its own.
+func (r *reader) look(text string, f *Frame) tea.Cmd {
 	r.find, r.hit = text, 0
-	r.search()
 	if text == "" {
-		return
+		r.search()
+		return nil
 	}
-	if len(r.hits) == 0 {
-		said := "“" + short(text) + "” is not here"
-		if slices.ContainsFunc(r.th.Messages, func(m api.Message) bool { return !r.open[m.ID] }) {
-			said = "“" + short(text) + "” is not in the open messages"
-			if k := firstKey(f.Keys, keymap.InReader, keymap.ExpandAll); k != "" {
-				said += f.Theme.Dot() + k + " opens all"
-			}
+	var cmds []tea.Cmd
+	var quoted []string
+	want := strings.ToLower(text)
+	for i := range r.th.Messages {
+		m := &r.th.Messages[i]
+		own, inQuote, cmd := r.holds(m, want, f)
+		if own {
+			r.open[m.ID] = true
 		}
-		f.Flash(said)
-		r.find = ""
-		return
+		if inQuote {
+			quoted = append(quoted, m.ID)
+		}
+		cmds = append(cmds, cmd)
 	}
+	cmds = append(cmds, r.lay(f))
+	if len(r.hits) == 0 && len(quoted) > 0 {
+		for _, id := range quoted {
+			r.open[id], r.quotes[id] = true, true
+		}
+		cmds = append(cmds, r.lay(f))
+	}
+	switch cmd := tea.Batch(cmds...); {
+	case len(r.hits) > 0:
+		r.nearest(f)
+		return cmd
+	case cmd != nil: // it may be in what is being laid out
+		return cmd
+	}
+	f.Flash("“" + short(text) + "” is not in this conversation")
+	r.find = ""
+	return nil
+}
+
+// holds reports whether a message holds text, in lower case: in its own words, or in what it quotes. Of a long one that is
+// not laid out yet it says yes when its source does, and gives the command that lays it out.
+func (r *reader) holds(m *api.Message, want string, f *Frame) (own, quoted bool, cmd tea.Cmd) {
+	if !strings.Contains(strings.ToLower(m.Text), want) && !strings.Contains(strings.ToLower(m.HTML), want) {
+		return false, false, nil
+	}
+	b := r.body(m.ID)
+	if cmd = b.prepare(m.ID, m.Text, m.HTML, textWidth(f)); cmd != nil {
+		return true, false, cmd
+	}
+	for _, l := range b.lines {
+		if strings.Contains(strings.ToLower(l.Text), want) {
+			own, quoted = own || !l.Quoted, quoted || l.Quoted
+		}
+	}
+	return own, quoted, nil
+}
+
+// nearest goes to the first hit at or below the top.
+func (r *reader) nearest(f *Frame) {
 	for i, h := range r.hits {
 		if h >= r.top {
 			r.toHit(i, f)

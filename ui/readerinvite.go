@@ -44,15 +44,20 @@ func (r *reader) invitation(m *api.Message, f *Frame) bool {
 	case in.Method == "COUNTER":
 		what = "Another time proposed"
 	}
-	r.card(t.Glyphs.Invite, what+": "+in.Summary, t.Bold, f)
+	r.cardRow(t.Glyphs.Invite+" ", what+": "+in.Summary, t.Bold, f)
 	r.card("When", strings.ReplaceAll(in.When, "–", t.Keep("–", "-")), t.Text, f)
 	r.card("Repeats", in.Repeats, t.Text, f)
 	r.card("Where", in.Place, t.Text, f)
 	r.card("From", in.By, t.Text, f)
+	asks := r.asks(m, in)
 	if in.Guests > 0 {
-		r.card("Guests", strconv.Itoa(in.Guests), t.Text, f)
+		guests := strconv.Itoa(in.Guests)
+		if asks {
+			guests += r.answers(f)
+		}
+		r.card("Guests", guests, t.Text, f)
 	}
-	if r.asks(m, in) {
+	if asks {
 		r.card("Answer", r.answerLine(f), t.Accent, f)
 	}
 	r.add("", "")
@@ -61,16 +66,34 @@ func (r *reader) invitation(m *api.Message, f *Frame) bool {
 
 // card adds rows of an invitation: a name and what it says.
 func (r *reader) card(label, value string, style Style, f *Frame) {
-	if value == "" {
-		return
+	if value != "" {
+		r.cardRow(fit(f.Theme, label, 9), value, style, f)
 	}
+}
+
+// cardRow adds rows of an invitation that begin with the label.
+func (r *reader) cardRow(label, value string, style Style, f *Frame) {
 	t := f.Theme
-	for i, l := range cells.Wrap(cells.Stable(value), max(8, textWidth(f)-12)) {
-		if i > 0 {
-			label = ""
-		}
-		r.add(cells.Blank(indent(f))+t.Accent.Render(t.Glyphs.Vertical)+" "+t.Field.Render(fit(t, label, 9))+style.Render(l), l)
+	width := cells.Width(label)
+	for _, l := range cells.Wrap(cells.Stable(value), max(8, textWidth(f)-3-width)) {
+		r.add(cells.Blank(indent(f))+t.Accent.Render(t.Glyphs.Vertical)+" "+t.Field.Render(label)+style.Render(l), l)
+		label = cells.Blank(width)
 	}
+}
+
+// answers says how many guests have answered what.
+func (r *reader) answers(f *Frame) string {
+	count := map[string]int{}
+	for _, a := range r.th.Event.Attendees {
+		count[strings.ToUpper(a.PartStat)]++
+	}
+	out := ""
+	for _, a := range []struct{ status, word string }{{"ACCEPTED", "accepted"}, {"TENTATIVE", "maybe"}, {"DECLINED", "declined"}} {
+		if n := count[a.status]; n > 0 {
+			out += f.Theme.Dot() + strconv.Itoa(n) + " " + a.word
+		}
+	}
+	return out
 }
 
 // asks reports that a message is the one whose invitation can be answered.

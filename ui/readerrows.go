@@ -194,44 +194,41 @@ func (r *reader) head(m *api.Message, f *Frame) {
 	if m.Unread {
 		mark = t.Accent.Render(t.Glyphs.Unread)
 	}
-	r.add(" "+t.Accent.Render(t.Glyphs.Open)+mark+" "+t.Bold.Render(column(t, full, max(4, room)))+" "+t.Muted.Render(date), "")
+	shown := keepAddress(full, clean.Email(m.From.Email), max(4, room), t)
+	r.add(" "+t.Accent.Render(t.Glyphs.Open)+mark+" "+t.Bold.Render(column(t, shown, max(4, room)))+" "+t.Muted.Render(date), "")
 	if !r.headers[m.ID] {
-		to := r.recipients(m, f)
-		if to != "" {
+		if to := r.recipients(m, f, f.Width-5); to != "" {
 			r.add("    "+t.Muted.Render(column(t, to, f.Width-5)), "")
 		}
 		return
 	}
-	addresses := func(list []api.Address) string {
-		var out []string
-		for i, a := range list {
-			if i == maxNames {
-				out = append(out, strconv.Itoa(len(list)-i)+" more")
-				break
-			}
-			if _, full := clean.Address(a.Name, a.Email); full != "" {
-				out = append(out, full)
-			}
+	r.allHeaders(m, cells.Width(full) > room, f)
+}
+
+// allHeaders are the headers of a message in full; from: its sender too.
+func (r *reader) allHeaders(m *api.Message, from bool, f *Frame) {
+	t := f.Theme
+	width := max(10, f.Width-15)
+	rows := func(name string, lines []string) {
+		label := "    " + fit(t, name, 10)
+		for _, l := range lines {
+			r.add(t.Field.Render(label)+l, l)
+			label = cells.Blank(14)
 		}
-		return strings.Join(out, ", ")
 	}
 	field := func(name, value string) {
-		if value == "" {
-			return
-		}
-		label := "    " + fit(t, name, 10)
-		for i, l := range cells.Wrap(cells.Stable(value), max(10, f.Width-15)) {
-			if i > 0 {
-				label = cells.Blank(14)
-			}
-			r.add(t.Field.Render(label)+l, l)
+		if value != "" {
+			rows(name, cells.Wrap(cells.Stable(value), width))
 		}
 	}
-	field("To", addresses(m.To))
-	field("Cc", addresses(m.Cc))
-	field("Bcc", addresses(m.Bcc))
+	if from {
+		rows("From", addressLines([]api.Address{m.From}, width))
+	}
+	rows("To", addressLines(m.To, width))
+	rows("Cc", addressLines(m.Cc, width))
+	rows("Bcc", addressLines(m.Bcc, width))
 	if len(m.ReplyTo) > 0 && (len(m.ReplyTo) > 1 || !strings.EqualFold(m.ReplyTo[0].Email, m.From.Email)) {
-		field("Reply to", addresses(m.ReplyTo))
+		rows("Reply to", addressLines(m.ReplyTo, width))
 	}
 	if !m.ReceivedAt.IsZero() {
 		field("Date", m.ReceivedAt.In(f.Options.zone()).Format("Mon 2 Jan 2006 15:04:05 -0700"))
@@ -243,34 +240,92 @@ func (r *reader) head(m *api.Message, f *Frame) {
 	field("List", clean.LineMax(m.ListUnsubscribe, 200))
 }
 
-// recipients says in a few words whom a message is to: "to you, cc Lin".
-func (r *reader) recipients(m *api.Message, f *Frame) string {
-	list := func(as []api.Address) string {
-		var out []string
-		for i, a := range as {
-			if i == 4 && len(as) > 5 {
-				out = append(out, strconv.Itoa(len(as)-i)+" more")
-				break
-			}
-			n := r.name(a, f)
-			if n == "You" {
-				n = "you"
-			}
-			out = append(out, n)
+// keepAddress is a name with its address in so many cells. Of a name that is too long the end goes: the address counts.
+func keepAddress(full, email string, room int, t *Theme) string {
+	name, ok := strings.CutSuffix(full, " <"+email+">")
+	left := room - cells.Width(email) - 3
+	if cells.Width(full) <= room || !ok || left < 6 {
+		return full
+	}
+	return cells.Truncate(cells.Stable(name), left, t.Glyphs.Ellipsis) + " <" + email + ">"
+}
+
+// addressLines writes addresses one after the other, and begins a line before one that does not fit.
+func addressLines(list []api.Address, width int) []string {
+	var lines []string
+	line := ""
+	for i, a := range list {
+		_, s := clean.Address(a.Name, a.Email)
+		if i == maxNames && len(list) > maxNames+1 {
+			s = strconv.Itoa(len(list)-i) + " more"
 		}
-		return strings.Join(out, ", ")
+		if s = cells.Stable(s); s == "" {
+			continue
+		}
+		if line != "" {
+			line += ","
+			if cells.Width(line)+1+cells.Width(s)+1 > width {
+				lines, line = append(lines, line), ""
+			} else {
+				line += " "
+			}
+		}
+		line += s
+		if i == maxNames {
+			break
+		}
 	}
-	var parts []string
-	if s := list(m.To); s != "" {
-		parts = append(parts, "to "+s)
+	if line != "" {
+		lines = append(lines, line)
 	}
-	if s := list(m.Cc); s != "" {
-		parts = append(parts, "cc "+s)
+	var out []string
+	for _, l := range lines {
+		out = append(out, cells.Wrap(l, width)...)
 	}
-	if s := list(m.Bcc); s != "" {
-		parts = append(parts, "bcc "+s)
+	return out
+}
+
+// recipients says in a few words whom a message is to: "to you, cc Lin". The person comes first, and of the others as many
+// as there is room for.
+func (r *reader) recipients(m *api.Message, f *Frame, room int) string {
+	words := ""
+	for most := 5; most > 0; most-- {
+		var parts []string
+		for _, list := range []struct {
+			word string
+			who  []api.Address
+		}{{"to ", m.To}, {"cc ", m.Cc}, {"bcc ", m.Bcc}} {
+			if len(list.who) > 0 {
+				parts = append(parts, list.word+r.few(list.who, most, f))
+			}
+		}
+		if words = strings.Join(parts, ", "); cells.Width(words) <= room {
+			break
+		}
 	}
-	return strings.Join(parts, ", ")
+	return words
+}
+
+// few names the first of a list of people, the person before all others.
+func (r *reader) few(list []api.Address, most int, f *Frame) string {
+	var out []string
+	for _, a := range list {
+		if f.Mail.IsMe(a.Email) {
+			out = append(out, "you")
+			break
+		}
+	}
+	for _, a := range list {
+		if f.Mail.IsMe(a.Email) {
+			continue
+		}
+		if len(out) >= most && len(list) > most+1 {
+			out = append(out, strconv.Itoa(len(list)-len(out))+" more")
+			break
+		}
+		out = append(out, r.name(a, f))
+	}
+	return strings.Join(out, ", ")
 }
 
 // content are the rows of an open message below its head: invite, text, links, files.
