@@ -93,6 +93,7 @@ func openMailbox(ctx context.Context, cfg *config.Config, passive bool) (b *mail
 				_, secret, err := account.Credential(ctx)
 				return secret.Reveal(), err
 			}
+			o.TokenRefused = account.Forget
 		default:
 			_, secret, err := account.Credential(ctx)
 			if err != nil {

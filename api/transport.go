@@ -103,6 +103,7 @@ type prepared struct {
 	header      http.Header // without Authorization
 	body        []byte      // nil: none
 	credential  string
+	refused     func() // nil: nobody hears that the credential was refused
 	idempotency string
 	timeout     time.Duration
 	raw         bool // the answer need not be JSON

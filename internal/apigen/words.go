@@ -5,7 +5,7 @@ var fieldWords = map[string]string{
 	"page": "counted from 1", "pageSize": "items on a full page", "grain": "length of a bucket", "bucket": "when it begins",
 	"day": "2006-01-02", "month": "2006-01", "offsetMinutes": "zone of the days, minutes east of UTC", "timezone": "an IANA zone", "timeZone": "an IANA zone",
 	"expectedUpdatedAt": "refuse when it changed after this", "expectedVersion": "refuse when this is not the latest version",
-	"next": "the key of the next step",
+	"next":    "the key of the next step",
 	"default": "when no value is given", "amount": "in units of Unit",
 }
 
