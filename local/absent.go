@@ -57,10 +57,10 @@ var absences = map[string]string{
 	"tools": "looks things up on the internet, which a local mailbox does not", "tracking": noTracking, "webhooks": noService,
 	"workspaces": noWorkspace,
 
-	"contacts.activity": "counts mail by the hour, which a local mailbox does not; contacts.listThreads gives the mail itself",
+	"contacts.activity":   "counts mail by the hour, which a local mailbox does not; contacts.listThreads gives the mail itself",
 	"contacts.listEvents": noService, "contacts.setAudiences": noService,
 	"emails.check": noModel, "emails.compose": noModel, "emails.rewrite": noModel, "emails.suggestSubject": noModel, "emails.translate": noModel,
-	"labels.test": "needs a language model that reads what a label is for, and the local mailbox asks none; rules put labels on mail here, and rules.test tries one",
+	"labels.test":     "needs a language model that reads what a label is for, and the local mailbox asks none; rules put labels on mail here, and rules.test tries one",
 	"threads.summary": noModel, "threads.replySuggestions": noModel,
 	"templates.getStarter": noService, "templates.listFonts": noService, "templates.listImages": noImages, "templates.listSends": noTracking,
 	"templates.listStarters": noService, "templates.uploadImage": noImages, "templates.design": noModel, "templates.redesign": noModel, "templates.getAnalytics": noTracking, "tools.estimateCost": noService,

@@ -122,21 +122,15 @@ func (s *Server) getEventICS(c *call) (any, error) {
 
 // listEvents gives what happens between two instants, repetitions one by one.
 func (s *Server) listEvents(c *call) (any, error) {
-	limit, err := c.limit()
-	if err != nil {
-		return nil, err
-	}
-	cur, _, err := c.cursor("cursor")
+	p, err := c.paging()
 	if err != nil {
 		return nil, err
 	}
 	from, until := s.now(), time.Time{}
 	for name, into := range map[string]*time.Time{"from": &from, "to": &until} {
-		if v := c.query.Get(name); v != "" {
-			t, ok := parseInstant(v)
-			if !ok {
-				return nil, invalidField(name, "%s must be an instant.", name)
-			}
+		if t, given, err := c.queryInstant(name); err != nil {
+			return nil, err
+		} else if given {
 			*into = t
 		}
 	}
@@ -156,30 +150,16 @@ func (s *Server) listEvents(c *call) (any, error) {
 		return nil, err
 	}
 	var data []any
-	for i := int(cur.At); i < len(all) && len(data) < limit; i++ {
-		data = append(data, all[i].wire)
+	for _, o := range all {
+		data = append(data, o.wire)
 	}
-	end := int(cur.At) + len(data)
-	return page(data, end < len(all), "nextCursor", cursor{At: int64(end), ID: 1}), nil
+	return p.of(data), nil
 }
 
 // shownEvents gives the events that are shown and meet a condition. An invitation among spam is not shown.
 func (s *Server) shownEvents(ctx context.Context, condition string, args ...any) ([]*storedEvent, error) {
-	rows, err := s.reader.QueryContext(ctx, eventQuery+counting+` AND `+condition+`
+	return collect(ctx, s.reader, scanEvent, eventQuery+counting+` AND `+condition+`
 		AND NOT EXISTS(SELECT 1 FROM threads th WHERE th.id = m.thread_id AND th.spam = 1) ORDER BY c.starts_at, c.id`, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []*storedEvent
-	for rows.Next() {
-		e, err := scanEvent(rows)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, e)
-	}
-	return out, rows.Err()
 }
 
 // occurrence is one time at which an event happens.

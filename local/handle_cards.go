@@ -53,12 +53,10 @@ func (s *Server) listCards(c *call) (any, error) {
 	if v := c.query.Get("email"); v != "" {
 		query, args = query+" AND k.email = ?", append(args, strings.ToLower(strings.TrimSpace(v)))
 	}
-	switch c.query.Get("withoutEmail") {
-	case "", "false":
-	case "true":
+	if without, _, err := c.queryBool("withoutEmail"); err != nil {
+		return nil, err
+	} else if without {
 		query += " AND k.email IS NULL"
-	default:
-		return nil, invalidField("withoutEmail", "withoutEmail must be true or false.")
 	}
 	return s.listByID(c, query, args, func(row scanner) (int64, any, error) {
 		k, err := scanCard(row)
@@ -366,7 +364,8 @@ func (s *Server) deleteCard(c *call) (any, error) {
 }
 
 func (s *Server) listContactImports(c *call) (any, error) { return s.listItemImports(c, contactItems) }
-func (s *Server) getContactImport(c *call) (any, error)   { return s.getItemImport(c, contactItems) }
+
+func (s *Server) getContactImport(c *call) (any, error) { return s.getItemImport(c, contactItems) }
 
 func (s *Server) undoContactImport(c *call) (any, error) {
 	return s.undoItemImport(c, contactItems,
@@ -458,33 +457,23 @@ func (s *Server) exportCards(c *call) (any, error) {
 
 // writeCards writes every card, and every contact that has none as a card of its own.
 func (s *Server) writeCards(ctx context.Context, w *icalWriter) error {
-	rows, err := s.reader.QueryContext(ctx, cardQuery+"1 ORDER BY k.id")
+	cards, err := collect(ctx, s.reader, scanCard, cardQuery+"1 ORDER BY k.id")
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		k, err := scanCard(rows)
-		if err != nil {
-			return err
-		}
+	for _, k := range cards {
 		photo, _ := k.photo.(string)
 		writeCard(w, k.card, photo)
 	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	rest, err := s.reader.QueryContext(ctx, "SELECT "+contactColumns+` FROM contacts c WHERE NOT EXISTS(SELECT 1 FROM contact_cards k
+	rest, err := collect(ctx, s.reader, func(row scanner) (map[string]any, error) {
+		_, contact, err := scanContact(row)
+		return contact, err
+	}, "SELECT "+contactColumns+` FROM contacts c WHERE NOT EXISTS(SELECT 1 FROM contact_cards k
 		WHERE k.email = c.email OR EXISTS(SELECT 1 FROM json_each(k.card, '$.emails') e WHERE lower(json_extract(e.value, '$.value')) = c.email)) ORDER BY c.id`)
 	if err != nil {
 		return err
 	}
-	defer rest.Close()
-	for rest.Next() {
-		_, contact, err := scanContact(rest)
-		if err != nil {
-			return err
-		}
+	for _, contact := range rest {
 		k := newCard()
 		email, _ := contact["email"].(string)
 		name, _ := contact["name"].(string)
@@ -495,5 +484,5 @@ func (s *Server) writeCards(ctx context.Context, w *icalWriter) error {
 		k.complete()
 		writeCard(w, k, photo)
 	}
-	return rest.Err()
+	return nil
 }

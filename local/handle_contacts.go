@@ -315,11 +315,7 @@ func (s *Server) listContactThreads(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit, err := c.limit()
-	if err != nil {
-		return nil, err
-	}
-	cur, after, err := c.cursor("cursor")
+	p, err := c.paging()
 	if err != nil {
 		return nil, err
 	}
@@ -336,8 +332,8 @@ func (s *Server) listContactThreads(c *call) (any, error) {
 		where, args = where+` AND (t.sort_subject LIKE ? ESCAPE '\' OR t.sort_sender LIKE ? ESCAPE '\')`,
 			append(args, "%"+escapeLike(word)+"%", "%"+escapeLike(word)+"%")
 	}
-	if after {
-		where, args = where+" AND (t.last_at, t.id) "+compare+" (?, ?)", append(args, cur.At, cur.ID)
+	if p.after {
+		where, args = where+" AND (t.last_at, t.id) "+compare+" (?, ?)", append(args, p.cur.At, p.cur.ID)
 	}
 	rtx, err := s.reader.BeginTx(c.ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -345,7 +341,7 @@ func (s *Server) listContactThreads(c *call) (any, error) {
 	}
 	defer func() { _ = rtx.Rollback() }()
 	rows, err := rtx.QueryContext(c.ctx, `SELECT t.id FROM people p JOIN participants x ON x.person_id = p.id JOIN threads t ON t.id = x.thread_id
-		WHERE `+where+" ORDER BY t.last_at "+order+", t.id "+order+" LIMIT ?", append(args, limit+1)...)
+		WHERE `+where+" ORDER BY t.last_at "+order+", t.id "+order+" LIMIT ?", append(args, p.limit+1)...)
 	if err != nil {
 		return nil, err
 	}
@@ -353,18 +349,15 @@ func (s *Server) listContactThreads(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	more := len(ids) > limit
-	next := cursor{}
-	var data []any
-	for _, id := range ids[:min(len(ids), limit)] {
+	var entries []entry
+	for _, id := range ids {
 		row, at, err := threadRow(c.ctx, rtx, id)
 		if err != nil {
 			return nil, err
 		}
-		next = cursor{At: at, ID: id}
-		data = append(data, row)
+		entries = append(entries, entry{cursor{At: at, ID: id}, row})
 	}
-	return page(data, more, "nextCursor", next), nil
+	return p.page(entries), nil
 }
 
 // threadRow gives what a list shows of a thread, and when its last message came.

@@ -55,50 +55,23 @@ func draftID(c *call) (int64, error) {
 }
 
 func (s *Server) listDrafts(c *call) (any, error) {
-	limit, err := c.limit()
-	if err != nil {
-		return nil, err
-	}
-	cur, after, err := c.cursor("pageToken")
+	p, err := c.pagingBy("pageToken", "nextPageToken")
 	if err != nil {
 		return nil, err
 	}
 	where, args := "1", []any{}
-	if after {
-		where, args = "(updated_at, id) < (?, ?)", []any{cur.At, cur.ID}
+	if p.after {
+		where, args = "(updated_at, id) < (?, ?)", []any{p.cur.At, p.cur.ID}
 	}
 	for word := range strings.FieldsSeq(fold(c.query.Get("query"))) {
 		where += ` AND folded LIKE ? ESCAPE '\'`
 		args = append(args, "%"+escapeLike(word)+"%")
 	}
-	rows, err := s.reader.QueryContext(c.ctx, "SELECT updated_at, id FROM drafts WHERE "+where+" ORDER BY updated_at DESC, id DESC LIMIT ?",
-		append(args, limit+1)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var list []cursor
-	for rows.Next() {
-		var r cursor
-		if err := rows.Scan(&r.At, &r.ID); err != nil {
-			return nil, err
-		}
-		list = append(list, r)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	more := len(list) > limit
-	list = list[:min(len(list), limit)]
-	var data []any
-	for _, r := range list {
-		data = append(data, map[string]any{"object": "draft", "id": wireID("drf", r.ID)})
-	}
-	next := cursor{}
-	if more {
-		next = list[len(list)-1]
-	}
-	return page(data, more, "nextPageToken", next), nil
+	return s.pageOf(c, p, func(row scanner) (entry, error) {
+		var k cursor
+		err := row.Scan(&k.At, &k.ID)
+		return entry{k, map[string]any{"object": "draft", "id": wireID("drf", k.ID)}}, err
+	}, "SELECT updated_at, id FROM drafts WHERE "+where+" ORDER BY updated_at DESC, id DESC", args...)
 }
 
 func (s *Server) getDraft(c *call) (any, error) {

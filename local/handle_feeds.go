@@ -55,20 +55,8 @@ func (s *Server) feed(c *call, id int64) (any, error) {
 }
 
 func (s *Server) listFeeds(c *call) (any, error) {
-	rows, err := s.reader.QueryContext(c.ctx, "SELECT "+feedColumns+" FROM calendar_feeds ORDER BY id")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var data []any
-	for rows.Next() {
-		f, err := s.scanFeed(c, rows)
-		if err != nil {
-			return nil, err
-		}
-		data = append(data, f)
-	}
-	return list(data), rows.Err()
+	data, err := collect(c.ctx, s.reader, func(row scanner) (any, error) { return s.scanFeed(c, row) }, "SELECT "+feedColumns+" FROM calendar_feeds ORDER BY id")
+	return list(data), err
 }
 
 func (s *Server) createFeed(c *call) (any, error) {

@@ -47,11 +47,7 @@ func scanFile(row scanner) (n, at int64, out map[string]any, err error) {
 }
 
 func (s *Server) listFiles(c *call) (any, error) {
-	limit, err := c.limit()
-	if err != nil {
-		return nil, err
-	}
-	cur, after, err := c.cursor("cursor")
+	p, err := c.paging()
 	if err != nil {
 		return nil, err
 	}
@@ -84,11 +80,9 @@ func (s *Server) listFiles(c *call) (any, error) {
 		add("delivered = ?", strings.ToLower(v))
 	}
 	for name, sqlText := range map[string]string{"since": "at >= ?", "until": "at < ?"} {
-		if v := c.query.Get(name); v != "" {
-			t, ok := parseInstant(v)
-			if !ok {
-				return nil, invalidField(name, "%s must be an instant.", name)
-			}
+		if t, given, err := c.queryInstant(name); err != nil {
+			return nil, err
+		} else if given {
 			add(sqlText, t.UnixMilli())
 		}
 	}
@@ -104,43 +98,25 @@ func (s *Server) listFiles(c *call) (any, error) {
 	default:
 		return nil, invalidField("sort", "sort must be newest, oldest, largest or name.")
 	}
-	if after {
-		var last any = cur.At
+	if p.after {
+		var last any = p.cur.At
 		if key == "lower(filename)" {
-			last = cur.Text
+			last = p.cur.Text
 		}
-		add("("+key+", n) "+compare+" (?, ?)", last, cur.ID)
+		add("("+key+", n) "+compare+" (?, ?)", last, p.cur.ID)
 	}
-	rows, err := s.reader.QueryContext(c.ctx, "SELECT "+fileColumns+" FROM ("+allFiles+") WHERE "+strings.Join(where, " AND ")+
-		" ORDER BY "+key+" "+order+", n "+order+" LIMIT ?", append(args, limit+1)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var data []any
-	more, next := false, cursor{}
-	for rows.Next() {
-		n, at, f, err := scanFile(rows)
-		if err != nil {
-			return nil, err
-		}
-		if more = len(data) == limit; more {
-			break
-		}
-		data = append(data, f)
-		next = cursor{ID: n, At: at}
+	return s.pageOf(c, p, func(row scanner) (entry, error) {
+		n, at, f, err := scanFile(row)
+		place := cursor{ID: n, At: at}
 		switch key {
 		case "size":
-			next.At, _ = f["sizeBytes"].(int64)
+			place.At, _ = f["sizeBytes"].(int64)
 		case "lower(filename)":
 			name, _ := f["filename"].(string)
-			next.At, next.Text = 0, asciiLower(name)
+			place.At, place.Text = 0, asciiLower(name)
 		}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return page(data, more, "nextCursor", next), nil
+		return entry{place, f}, err
+	}, "SELECT "+fileColumns+" FROM ("+allFiles+") WHERE "+strings.Join(where, " AND ")+" ORDER BY "+key+" "+order+", n "+order, args...)
 }
 
 // asciiLower does what SQLite's lower does.

@@ -60,20 +60,8 @@ func (s *Server) listFollowUps(c *call) (any, error) {
 		}
 		where, args = where+" AND coalesce(f.thread_id, e.thread_id) = ?", append(args, id)
 	}
-	rows, err := s.reader.QueryContext(c.ctx, "SELECT "+followUpColumns+" WHERE "+where+" ORDER BY f.remind_at, f.id LIMIT ?", append(args, limit)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var data []any
-	for rows.Next() {
-		_, f, err := scanFollowUp(rows)
-		if err != nil {
-			return nil, err
-		}
-		data = append(data, f)
-	}
-	return list(data), rows.Err()
+	data, err := s.listAll(c, scanFollowUp, "SELECT "+followUpColumns+" WHERE "+where+" ORDER BY f.remind_at, f.id LIMIT ?", append(args, limit)...)
+	return list(data), err
 }
 
 // setFollowUp sets the reminder of a thread; one that waits already is replaced.

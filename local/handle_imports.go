@@ -189,6 +189,7 @@ func (s *Server) undoItemImport(c *call, kind string, statements ...string) (any
 func (s *Server) listCalendarImports(c *call) (any, error) {
 	return s.listItemImports(c, calendarItems)
 }
+
 func (s *Server) getCalendarImport(c *call) (any, error) { return s.getItemImport(c, calendarItems) }
 
 func (s *Server) undoCalendarImport(c *call) (any, error) {

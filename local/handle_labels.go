@@ -47,58 +47,37 @@ func (s *Server) systemCount(c *call, id string) (int64, error) {
 
 // listLabels gives the system labels first, then the user's by name.
 func (s *Server) listLabels(c *call) (any, error) {
-	limit, err := c.limit()
+	p, err := c.paging()
 	if err != nil {
 		return nil, err
 	}
-	cur, after, err := c.cursor("cursor")
-	if err != nil {
-		return nil, err
-	}
-	var data []any
-	var keys []cursor
+	var entries []entry
 	// The cursor of a system label holds its place in the list in At, that of a user label its folded name.
-	if !after || cur.At > 0 {
+	if !p.after || p.cur.At > 0 {
 		for i, id := range systemLabels {
-			if int64(i) < cur.At {
+			if int64(i) < p.cur.At {
 				continue
 			}
 			n, err := s.systemCount(c, id)
 			if err != nil {
 				return nil, err
 			}
-			data = append(data, systemLabel(id, n))
-			keys = append(keys, cursor{At: int64(i + 1), ID: 1})
+			entries = append(entries, entry{cursor{At: int64(i + 1), ID: 1}, systemLabel(id, n)})
 		}
 	}
 	where, args := "1", []any{}
-	if after && cur.At == 0 {
-		where, args = "(l.folded, l.id) > (?, ?)", []any{cur.Text, cur.ID}
+	if p.after && p.cur.At == 0 {
+		where, args = "(l.folded, l.id) > (?, ?)", []any{p.cur.Text, p.cur.ID}
 	}
-	rows, err := s.reader.QueryContext(c.ctx, "SELECT l.folded, "+labelColumns+" FROM labels l WHERE "+where+
-		" ORDER BY l.folded, l.id LIMIT ?", append(args, limit+1)...)
+	labels, err := collect(c.ctx, s.reader, func(row scanner) (entry, error) {
+		var folded string
+		id, l, err := scanLabel(scanFunc(func(into ...any) error { return row.Scan(append([]any{&folded}, into...)...) }))
+		return entry{cursor{Text: folded, ID: id}, l}, err
+	}, "SELECT l.folded, "+labelColumns+" FROM labels l WHERE "+where+" ORDER BY l.folded, l.id LIMIT ?", append(args, p.limit+1)...)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var folded string
-		id, l, err := scanLabel(scanFunc(func(into ...any) error { return rows.Scan(append([]any{&folded}, into...)...) }))
-		if err != nil {
-			return nil, err
-		}
-		data, keys = append(data, l), append(keys, cursor{Text: folded, ID: id})
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	more := len(data) > limit
-	n := min(len(data), limit)
-	next := cursor{}
-	if more {
-		next = keys[n-1]
-	}
-	return page(data[:n], more, "nextCursor", next), nil
+	return p.page(append(entries, labels...)), nil
 }
 
 type scanFunc func(...any) error

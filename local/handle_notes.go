@@ -31,20 +31,8 @@ func (s *Server) listNotes(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.reader.QueryContext(c.ctx, "SELECT "+noteColumns+" FROM notes n WHERE n.thread_id = ? ORDER BY n.pinned DESC, n.position, n.id", thread)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var data []any
-	for rows.Next() {
-		_, n, err := scanNote(rows)
-		if err != nil {
-			return nil, err
-		}
-		data = append(data, n)
-	}
-	return list(data), rows.Err()
+	data, err := s.listAll(c, scanNote, "SELECT "+noteColumns+" FROM notes n WHERE n.thread_id = ? ORDER BY n.pinned DESC, n.position, n.id", thread)
+	return list(data), err
 }
 
 // noteFields are the columns that a request sets.

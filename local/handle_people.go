@@ -26,11 +26,7 @@ func (v settingsValues) blockedPeople() (condition string, args []any) {
 
 // listPeople gives whom the mail is with, for completing addresses.
 func (s *Server) listPeople(c *call) (any, error) {
-	limit, err := c.limit()
-	if err != nil {
-		return nil, err
-	}
-	cur, after, err := c.cursor("cursor")
+	p, err := c.paging()
 	if err != nil {
 		return nil, err
 	}
@@ -63,80 +59,63 @@ func (s *Server) listPeople(c *call) (any, error) {
 		return nil, err
 	}
 	blocked, blockedArgs := settingsValues(settings).blockedPeople()
-	switch c.query.Get("blocked") {
-	case "":
-	case "false":
-		where, args = append(where, "NOT "+blocked), append(args, blockedArgs...)
-	case "true":
+	if only, given, err := c.queryBool("blocked"); err != nil {
+		return nil, err
+	} else if given && only {
 		where, args = append(where, blocked), append(args, blockedArgs...)
-	default:
-		return nil, invalidField("blocked", "blocked must be true or false.")
+	} else if given {
+		where, args = append(where, "NOT "+blocked), append(args, blockedArgs...)
 	}
-	if after {
-		var at any = cur.At
+	if p.after {
+		var at any = p.cur.At
 		if byName {
-			at = cur.Text
+			at = p.cur.Text
 		}
-		where, args = append(where, compare), append(args, at, cur.ID)
+		where, args = append(where, compare), append(args, at, p.cur.ID)
 	}
-	rows, err := s.reader.QueryContext(c.ctx, "SELECT p.id, "+key+", p.email, p.display, p.name, p.last_at, p.created_at, "+threads+
-		", k.id, k.name, k.notes, k.updated_at, f.content_type, f.data FROM "+everybody+" p LEFT JOIN contacts k ON k.email = p.email LEFT JOIN photos f ON f.owner = p.email WHERE "+strings.Join(where, " AND ")+" ORDER BY "+order+" LIMIT ?", append(args, limit+1)...)
+	out, err := s.pageOf(c, p, func(row scanner) (entry, error) { return scanPerson(row, settings, byName) },
+		"SELECT p.id, "+key+", p.email, p.display, p.name, p.last_at, p.created_at, "+threads+
+			", k.id, k.name, k.notes, k.updated_at, f.content_type, f.data FROM "+everybody+
+			" p LEFT JOIN contacts k ON k.email = p.email LEFT JOIN photos f ON f.owner = p.email WHERE "+strings.Join(where, " AND ")+" ORDER BY "+order, args...)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	var data []any
-	var keys []cursor
-	for rows.Next() {
-		var k cursor
-		var into any = &k.At
-		if byName {
-			into = &k.Text
-		}
-		var email, display, name string
-		var last, created, count int64
-		var contact, changed sql.NullInt64
-		var given, notes, photoKind sql.NullString
-		var photo []byte
-		if err := rows.Scan(&k.ID, into, &email, &display, &name, &last, &created, &count, &contact, &given, &notes, &changed, &photoKind, &photo); err != nil {
-			return nil, err
-		}
-		if given.String != "" {
-			name = given.String
-		}
-		person := map[string]any{
-			"object": "person", "email": email, "displayEmail": display, "name": nil, "saved": false, "source": nil,
-			"notes": nil, "photoUrl": photoURL(photoKind, photo), "threads": count, "lastAt": instant(last), "createdAt": instant(created),
-			"updatedAt": instantOrNull(changed), "blockedBy": nil,
-		}
-		if by := settingsValues(settings).blockedBy(email); by != nil {
-			person["blockedBy"] = by
-		}
-		if last == 0 {
-			person["lastAt"] = nil
-		}
-		if contact.Valid {
-			person["saved"], person["source"], person["notes"] = true, "manual", nullString(notes)
-		} else {
-			person["source"] = "auto"
-		}
-		if name != "" {
-			person["name"] = name
-		}
-		data, keys = append(data, person), append(keys, k)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	more := len(data) > limit
-	n := min(len(data), limit)
-	next := cursor{}
-	if more {
-		next = keys[n-1]
-	}
-	out := page(data[:n], more, "nextCursor", next)
 	out["seen"] = true
 	return out, nil
+}
+
+func scanPerson(row scanner, settings settingsValues, byName bool) (entry, error) {
+	var k cursor
+	var into any = &k.At
+	if byName {
+		into = &k.Text
+	}
+	var email, display, name string
+	var last, created, count int64
+	var contact, changed sql.NullInt64
+	var given, notes, photoKind sql.NullString
+	var photo []byte
+	if err := row.Scan(&k.ID, into, &email, &display, &name, &last, &created, &count, &contact, &given, &notes, &changed, &photoKind, &photo); err != nil {
+		return entry{}, err
+	}
+	if given.String != "" {
+		name = given.String
+	}
+	person := map[string]any{
+		"object": "person", "email": email, "displayEmail": display, "name": nullText(name), "saved": false, "source": "auto",
+		"notes": nil, "photoUrl": photoURL(photoKind, photo), "threads": count, "lastAt": nil, "createdAt": instant(created),
+		"updatedAt": instantOrNull(changed), "blockedBy": nil,
+	}
+	if by := settings.blockedBy(email); by != nil {
+		person["blockedBy"] = by
+	}
+	if last != 0 {
+		person["lastAt"] = instant(last)
+	}
+	if contact.Valid {
+		person["saved"], person["source"], person["notes"] = true, "manual", nullString(notes)
+	}
+	return entry{k, person}, nil
 }
 
 func (s *Server) listAddresses(c *call) (any, error) {

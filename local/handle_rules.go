@@ -34,49 +34,27 @@ func scanRule(row scanner) (id int64, out map[string]any, err error) {
 
 // allRules gives every rule in the order in which they act.
 func (s *Server) allRules(c *call, where string) ([]any, error) {
-	rows, err := s.reader.QueryContext(c.ctx, "SELECT "+ruleColumns+" FROM rules WHERE "+where+" ORDER BY position, id")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var data []any
-	for rows.Next() {
-		_, r, err := scanRule(rows)
-		if err != nil {
-			return nil, err
-		}
-		data = append(data, r)
-	}
-	return data, rows.Err()
+	return s.listAll(c, scanRule, "SELECT "+ruleColumns+" FROM rules WHERE "+where+" ORDER BY position, id")
 }
 
 func (s *Server) listRules(c *call) (any, error) {
-	limit, err := c.limit()
-	if err != nil {
-		return nil, err
-	}
-	cur, _, err := c.cursor("cursor")
+	p, err := c.paging()
 	if err != nil {
 		return nil, err
 	}
 	where := "1"
-	switch c.query.Get("enabled") {
-	case "":
-	case "true":
+	if on, given, err := c.queryBool("enabled"); err != nil {
+		return nil, err
+	} else if given && on {
 		where = "enabled = 1"
-	case "false":
+	} else if given {
 		where = "enabled = 0"
-	default:
-		return nil, invalidField("enabled", "enabled must be true or false.")
 	}
 	data, err := s.allRules(c, where)
 	if err != nil {
 		return nil, err
 	}
-	// There are few, and they are ordered by hand: the cursor is a place in the list.
-	begin := min(int(cur.At), len(data))
-	end := min(begin+limit, len(data))
-	return page(data[begin:end], end < len(data), "nextCursor", cursor{At: int64(end), ID: 1}), nil
+	return p.of(data), nil // there are few, and they are ordered by hand
 }
 
 // ruleInput is a rule as a request says it.

@@ -17,20 +17,8 @@ func scanCategory(row scanner) (map[string]any, error) {
 
 // listSenderCategories gives the senders that a person sorted by hand. Nothing else sorts them here.
 func (s *Server) listSenderCategories(c *call) (any, error) {
-	rows, err := s.reader.QueryContext(c.ctx, "SELECT sender, category, updated_at FROM sender_categories ORDER BY sender")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var data []any
-	for rows.Next() {
-		v, err := scanCategory(rows)
-		if err != nil {
-			return nil, err
-		}
-		data = append(data, v)
-	}
-	return list(data), rows.Err()
+	data, err := collect(c.ctx, s.reader, scanCategory, "SELECT sender, category, updated_at FROM sender_categories ORDER BY sender")
+	return list(data), err
 }
 
 func (s *Server) setSenderCategory(c *call) (any, error) {

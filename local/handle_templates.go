@@ -33,11 +33,7 @@ func (s *Server) templateDetail(ctx context.Context, key string) (map[string]any
 func (s *Server) getTemplate(c *call) (any, error) { return s.templateDetail(c.ctx, c.params[0]) }
 
 func (s *Server) listTemplates(c *call) (any, error) {
-	limit, err := c.limit()
-	if err != nil {
-		return nil, err
-	}
-	cur, _, err := c.cursor("cursor")
+	p, err := c.paging()
 	if err != nil {
 		return nil, err
 	}
@@ -67,32 +63,22 @@ func (s *Server) listTemplates(c *call) (any, error) {
 		return nil, err
 	}
 	defer func() { _ = rtx.Rollback() }()
-	rows, err := rtx.QueryContext(c.ctx, "SELECT "+templateColumns+" FROM templates WHERE "+where+" ORDER BY "+order+" LIMIT ? OFFSET ?", append(args, limit+1, cur.At)...)
+	all, err := collect(c.ctx, rtx, func(row scanner) (*storedTemplate, error) {
+		t := &storedTemplate{}
+		return t, row.Scan(t.scan()...)
+	}, "SELECT "+templateColumns+" FROM templates WHERE "+where+" ORDER BY "+order+" LIMIT ? OFFSET ?", append(args, p.limit+1, p.cur.At)...)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	var all []*storedTemplate
-	for rows.Next() {
-		t := &storedTemplate{}
-		if err := rows.Scan(t.scan()...); err != nil {
-			return nil, err
-		}
-		all = append(all, t)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	more := len(all) > limit
-	var data []any
-	for _, t := range all[:min(limit, len(all))] {
+	var entries []entry
+	for i, t := range all {
 		v, err := findVersion(c.ctx, rtx, t.id, t.latest, "")
 		if err != nil {
 			return nil, err
 		}
-		data = append(data, t.wire(v))
+		entries = append(entries, entry{cursor{At: p.cur.At + int64(i) + 1, ID: 1}, t.wire(v)})
 	}
-	return page(data, more, "nextCursor", cursor{At: cur.At + int64(len(data)), ID: 1}), nil
+	return p.page(entries), nil
 }
 
 var notSlug = regexp.MustCompile(`[^a-z0-9]+`)

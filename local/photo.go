@@ -2,7 +2,6 @@ package local
 
 import (
 	"bytes"
-	"context"
 	"database/sql"
 	"encoding/base64"
 	"image"
@@ -86,13 +85,6 @@ func photoURL(kind sql.NullString, data []byte) any {
 		return nil
 	}
 	return "data:" + kind.String + ";base64," + base64.StdEncoding.EncodeToString(data)
-}
-
-func (s *Server) photo(ctx context.Context, owner string) (any, error) {
-	var kind sql.NullString
-	var data []byte
-	err := s.reader.QueryRowContext(ctx, "SELECT max(content_type), max(data) FROM photos WHERE owner = ?", owner).Scan(&kind, &data)
-	return photoURL(kind, data), err
 }
 
 func (t *tx) savePhoto(owner string, data []byte, kind string, from int64) error {

@@ -1,7 +1,9 @@
 package local
 
 import (
+	"context"
 	"strings"
+	"time"
 )
 
 // What the handlers of simple tables share.
@@ -44,42 +46,122 @@ func (f fields) oneOf(field, otherwise string, words ...string) (string, error) 
 	return "", invalidField(field, "%s must be one of %s.", field, strings.Join(words, ", "))
 }
 
-// listByID pages through a query that ends in its conditions, newest id first. The scan gives the id and the answer of a
-// row.
-func (s *Server) listByID(c *call, query string, args []any, scan func(scanner) (int64, any, error)) (any, error) {
-	limit, err := c.limit()
-	if err != nil {
-		return nil, err
+// queryInstant reads an instant of the query.
+func (c *call) queryInstant(name string) (t time.Time, given bool, err error) {
+	v := c.query.Get(name)
+	if v == "" {
+		return time.Time{}, false, nil
 	}
-	cur, after, err := c.cursor("cursor")
-	if err != nil {
-		return nil, err
+	t, ok := parseInstant(v)
+	if !ok {
+		return time.Time{}, false, invalidField(name, "%s must be an instant such as 2026-03-01T09:30:00.000Z.", name)
 	}
-	if after {
-		query, args = query+" AND id < ?", append(args, cur.ID)
+	return t, true, nil
+}
+
+// queryBool reads true or false of the query.
+func (c *call) queryBool(name string) (value, given bool, err error) {
+	switch c.query.Get(name) {
+	case "":
+		return false, false, nil
+	case "true", "false":
+		return c.query.Get(name) == "true", true, nil
 	}
-	rows, err := s.reader.QueryContext(c.ctx, query+" ORDER BY id DESC LIMIT ?", append(args, limit+1)...)
+	return false, false, invalidField(name, "%s must be true or false.", name)
+}
+
+// collect gives all rows of a query.
+func collect[T any](ctx context.Context, db queryer, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var data []any
-	more, next := false, cursor{}
+	var out []T
 	for rows.Next() {
-		id, v, err := scan(rows)
+		v, err := scan(rows)
 		if err != nil {
 			return nil, err
 		}
-		if more = len(data) == limit; more {
-			break
-		}
-		next.ID = id
-		data = append(data, v)
+		out = append(out, v)
 	}
-	if err := rows.Err(); err != nil {
+	return out, rows.Err()
+}
+
+// paging is the page of a list that a request asks for.
+type paging struct {
+	limit int
+	after bool // the page begins behind cur
+	cur   cursor
+	next  string // name of the cursor in the answer
+}
+
+func (c *call) paging() (paging, error) { return c.pagingBy("cursor", "nextCursor") }
+
+func (c *call) pagingBy(asked, next string) (p paging, err error) {
+	p.next = next
+	if p.limit, err = c.limit(); err != nil {
+		return p, err
+	}
+	p.cur, p.after, err = c.cursor(asked)
+	return p, err
+}
+
+// entry is one of a list, and its place there.
+type entry struct {
+	key   cursor
+	value any
+}
+
+// page gives the first entries up to the limit; one more says that there are more.
+func (p paging) page(entries []entry) map[string]any {
+	more := len(entries) > p.limit
+	var data []any
+	next := cursor{}
+	for _, e := range entries[:min(len(entries), p.limit)] {
+		data, next = append(data, e.value), e.key
+	}
+	return page(data, more, p.next, next)
+}
+
+// of gives the page of a list that is there as a whole: the cursor is a place in it.
+func (p paging) of(all []any) map[string]any {
+	begin := min(max(int(p.cur.At), 0), len(all))
+	end := min(begin+p.limit, len(all))
+	return page(all[begin:end], end < len(all), p.next, cursor{At: int64(end), ID: 1})
+}
+
+// pageOf gives the page of a query that orders its rows and does not limit them.
+func (s *Server) pageOf(c *call, p paging, scan func(scanner) (entry, error), query string, args ...any) (map[string]any, error) {
+	entries, err := collect(c.ctx, s.reader, scan, query+" LIMIT ?", append(args, p.limit+1)...)
+	if err != nil {
 		return nil, err
 	}
-	return page(data, more, "nextCursor", next), nil
+	return p.page(entries), nil
+}
+
+// listByID pages through a query that ends in its conditions, newest id first. The scan gives the id and the answer of a
+// row.
+func (s *Server) listByID(c *call, query string, args []any, scan func(scanner) (int64, any, error)) (any, error) {
+	p, err := c.paging()
+	if err != nil {
+		return nil, err
+	}
+	if p.after {
+		query, args = query+" AND id < ?", append(args, p.cur.ID)
+	}
+	return s.pageOf(c, p, func(row scanner) (entry, error) {
+		id, v, err := scan(row)
+		return entry{cursor{ID: id}, v}, err
+	}, query+" ORDER BY id DESC", args...)
+}
+
+// listAll gives all rows of a query, without pages.
+func (s *Server) listAll(c *call, scan func(scanner) (int64, map[string]any, error), query string, args ...any) ([]any, error) {
+	return collect(c.ctx, s.reader, func(row scanner) (any, error) {
+		_, v, err := scan(row)
+		return v, err
+	}, query, args...)
 }
 
 // mustChange runs a statement that must change some row.
@@ -107,9 +189,9 @@ func (s *Server) deleteRow(c *call, prefix, object, what, query string) (any, er
 	return map[string]any{"object": object, "id": c.params[0], "deleted": true}, nil
 }
 
-func list(data []any) map[string]any {
+func list[T any](data []T) map[string]any {
 	if data == nil {
-		data = []any{}
+		data = []T{}
 	}
 	return map[string]any{"object": "list", "data": data}
 }

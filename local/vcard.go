@@ -348,7 +348,9 @@ func writeCard(w *icalWriter, c *card, photo string) {
 	}{
 		{"NICKNAME", text(c.Nickname)},
 		{"ORG", strings.TrimRight(structured(c.Organization, c.Department), ";")},
-		{"TITLE", text(c.Title)}, {"NOTE", text(c.Notes)}, {"PHOTO", photo},
+		{"TITLE", text(c.Title)},
+		{"NOTE", text(c.Notes)},
+		{"PHOTO", photo},
 	} {
 		if p.value != "" {
 			w.line(p.name, p.value)
