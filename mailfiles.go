@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -30,9 +31,10 @@ func importCommand(flags *config.Flags) *cobra.Command {
 
 func exportCommand(flags *config.Flags) *cobra.Command {
 	return &cobra.Command{
-		Use: "export FILE.mbox", Short: "Write the local mailbox to an mbox file that any mail program reads",
-		Long: "export writes every message and draft with its flags and labels. Imported into an empty mailbox the file gives the same one.\n" +
-			"With - it goes to standard output.",
+		Use: "export FILE.mbox|FILE.vcf|FILE.ics", Short: "Write the mail, the contacts or the calendar of the local mailbox to a file",
+		Long: "export writes every message and draft with its flags and labels to an mbox file, which any mail program reads. Imported into an\n" +
+			"empty mailbox the file gives the same one. With - it goes to standard output.\n" +
+			"To a file whose name ends in .vcf go the contacts instead, to one in .ics the calendar.",
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error { return exportMail(cmd, *flags, given[0]) },
 	}
@@ -108,7 +110,14 @@ func exportMail(cmd *cobra.Command, flags config.Flags, path string) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, closeAll()) }()
-	bar := newProgressBar(cmd.ErrOrStderr(), cfg.UI.ASCII)
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".vcf":
+		return exportItems(cmd, path, "contacts", s.ExportContacts)
+	case ".ics":
+		return exportItems(cmd, path, "events", s.ExportCalendar)
+	}
+	errOut := cmd.ErrOrStderr()
+	bar := newProgressBar(errOut, cfg.UI.ASCII)
 	var report local.ExportReport
 	if path == "-" {
 		report, err = s.Export(cmd.Context(), cmd.OutOrStdout(), bar.counting)
@@ -119,7 +128,6 @@ func exportMail(cmd *cobra.Command, flags config.Flags, path string) (err error)
 	if err != nil {
 		return newFileError(path, err)
 	}
-	errOut := cmd.ErrOrStderr()
 	where := path
 	if path == "-" {
 		where = "standard output"
@@ -128,6 +136,15 @@ func exportMail(cmd *cobra.Command, flags config.Flags, path string) (err error)
 	if report.Waiting > 0 {
 		fmt.Fprintf(errOut, "%s messages that are to be sent later are no mail yet and not in it; `teapost backup` keeps them too.\n", number(report.Waiting))
 	}
+	return nil
+}
+
+func exportItems(cmd *cobra.Command, path, what string, write func(context.Context, string) (int, error)) error {
+	n, err := write(cmd.Context(), path)
+	if err != nil {
+		return newFileError(path, err)
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s %s written to %s.\n", number(n), what, clean.Line(path))
 	return nil
 }
 

@@ -357,6 +357,33 @@ func (s *Server) ExportFile(ctx context.Context, path string, progress func(done
 	return report, err
 }
 
+// ExportContacts writes the contacts to a new vCard file, as ExportFile does with the mail, and returns how many there are.
+func (s *Server) ExportContacts(ctx context.Context, path string) (n int, err error) {
+	w := &icalWriter{now: s.now()}
+	if err := s.writeCards(ctx, w); err != nil {
+		return 0, s.storeError(err)
+	}
+	text := w.b.String()
+	return strings.Count(text, "BEGIN:VCARD\r\n"), newText(path, text)
+}
+
+// ExportCalendar writes the events of the calendar to a new iCalendar file, as ExportFile does with the mail, and returns
+// how many there are; a single changed date of a series counts as one.
+func (s *Server) ExportCalendar(ctx context.Context, path string) (n int, err error) {
+	events, err := s.feedEvents(ctx, false)
+	if err != nil {
+		return 0, s.storeError(err)
+	}
+	return len(events), newText(path, string(writeCalendar(events, "", "", s.now(), nil)))
+}
+
+func newText(path, text string) error {
+	return newFile(path, func(f *os.File) error {
+		_, err := f.WriteString(text)
+		return err
+	})
+}
+
 // Backup writes a complete copy of the mailbox to a new file that only its owner can read, while the mailbox is in
 // use. The copy is a mailbox file itself. It does not overwrite: the error is then fs.ErrExist. The file has its
 // name only when it is complete and was checked.

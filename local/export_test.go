@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -315,4 +316,44 @@ func TestBackupIsAMailbox(t *testing.T) {
 	}
 	copied := open(t, dir, clk)
 	sameDump(t, mailboxDump(t, copied), mailboxDump(t, s))
+}
+
+// TestExportContactsAndCalendar takes the contacts and the calendar of one mailbox into another by their files.
+func TestExportContactsAndCalendar(t *testing.T) {
+	s, into := open(t, t.TempDir(), newClock()), open(t, t.TempDir(), newClock())
+	c, other := direct(t, s), direct(t, into)
+	c.do(200, "POST", "/contacts", obj{"email": "Ada@example.com", "name": "Ada Byron", "notes": "engines"})
+	c.do(200, "POST", "/contacts", obj{"email": "bob@example.org"})
+	c.do(200, "POST", "/calendar/events", obj{"summary": "Launch", "start": "2026-03-12T10:00:00Z", "end": "2026-03-12T11:00:00Z"})
+	dir := t.TempDir()
+	for _, e := range []struct {
+		name  string
+		write func(context.Context, string) (int, error)
+		want  int
+		path  string
+	}{{"all.vcf", s.ExportContacts, 2, "/contacts/imports"}, {"all.ics", s.ExportCalendar, 1, "/calendar/imports"}} {
+		path := filepath.Join(dir, e.name)
+		if n, err := e.write(context.Background(), path); n != e.want || err != nil {
+			t.Errorf("%s: %d, %v", e.name, n, err)
+		}
+		if _, err := e.write(context.Background(), path); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("%s a second time: %v", e.name, err)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fi, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && fi.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", e.name, fi, err)
+		}
+		if got := other.do(200, "POST", e.path+"?filename="+e.name, string(text)); got["counts"].(obj)["imported"] != float64(e.want) {
+			t.Errorf("%s: %v", e.name, got)
+		}
+	}
+	if got := other.do(200, "GET", "/contacts/ada@example.com", nil); got["name"] != "Ada Byron" {
+		t.Errorf("Ada: %v", got)
+	}
+	if got := other.do(200, "GET", "/contacts/cards?email=ada@example.com", nil)["data"].([]any); len(got) != 1 || got[0].(obj)["notes"] != "engines" {
+		t.Errorf("Ada's card: %v", got)
+	}
 }
