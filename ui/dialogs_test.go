@@ -351,7 +351,7 @@ func TestAttachCompletes(t *testing.T) {
 	s.press("enter")
 	s.sees("Type a path first.")
 	s.press(dir+"/none", "enter")
-	s.sees("There is no such file.", dir+"/none")
+	s.sees("There is no such file.", "/none")
 	s.press("ctrl+u", dir, "enter")
 	s.sees("That is a folder")
 	if len(d.attached) != 1 {

@@ -233,7 +233,17 @@ func TestFaultSentences(t *testing.T) {
 			if !tc.list {
 				tt.see(`!Grace Hall`)
 				play(t, p, "ok")
+				n := asked(p, "GET", "/threads")
 				tt.press("R")
+				if strings.Contains(tc.script, "retry-after") { // a person's wish does not cut it short
+					tt.press("^R")
+					tt.see(`Not yet: the server asked to wait until \d\d:\d\d · goes then by itself`)
+					tt.quit()
+					if got := asked(p, "GET", "/threads"); got != n {
+						t.Errorf("%d requests before the time that the server named", got-n)
+					}
+					return
+				}
 				if !tt.shows("Grace Hall") {
 					tt.press("^R")
 				}

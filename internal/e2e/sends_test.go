@@ -43,7 +43,7 @@ func TestSendAnswers(t *testing.T) {
 		{"503*3", 3, "waiting", "503", 3, 0, 1},
 		{"502:html, ...", 3, "waiting", "502", 3, 0, 1},
 		{"429", 3, "waiting", "too many requests", 1, 0, 1},
-		{"503:retry-after=300", 3, "waiting", "", 1, 0, 1},
+		{"503:retry-after=300", 3, "waiting", "", 1, 3, 0}, // not before that, whoever asks
 		{"garbage", 3, "waiting", "", 1, 0, 1},
 		{"200:empty", 3, "waiting", "", 1, 0, 1},
 		{"401", 3, "held", "key", 1, 0, 1},

@@ -53,7 +53,7 @@ func TestVerbs(t *testing.T) {
 				tt.see(`[Aa]ttach`)
 				tt.write(file)
 				tt.press("enter")
-				tt.see(`plan\.txt`)
+				tt.see(`plan\.txt 10 B`)
 				tt.press("^D")
 				tt.see(`Sending to .* in \d s`)
 				tt.see(`Kept as sent in test mode`)
