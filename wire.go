@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -86,21 +85,10 @@ func openMailbox(ctx context.Context, cfg *config.Config, passive bool) (b *mail
 		b.options.Origin = "local " + b.server.Dir()
 	} else {
 		o.BaseURL = cfg.Account.BaseURL
-		account := cfg.Account
-		switch account.CredentialKind() {
-		case config.AccessToken:
-			o.TokenFunc = func(ctx context.Context) (string, error) {
-				_, secret, err := account.Credential(ctx)
-				return secret.Reveal(), err
-			}
-			o.TokenRefused = account.Forget
-		default:
-			_, secret, err := account.Credential(ctx)
-			if err != nil {
-				return b, err
-			}
-			o.APIKey = secret.Reveal()
+		if err := giveCredential(ctx, &cfg.Account, &o); err != nil {
+			return b, err
 		}
+		b.options.Renew = renewer(&cfg.Account, o)
 	}
 	client, err := api.New(o)
 	if err != nil {
@@ -108,8 +96,7 @@ func openMailbox(ctx context.Context, cfg *config.Config, passive bool) (b *mail
 	}
 	b.options.Client = client
 	if b.server == nil {
-		id := client.Identity()
-		b.options.Origin = fmt.Sprintf("%s %s %s", id.BaseURL, id.Mode, id.Credential)
+		b.options.Origin = origin(client)
 	}
 	b.options.StateDir, b.options.CacheDir = cfg.StateDir(b.name), cfg.CacheDir(b.name)
 	b.options.Log, b.options.Passive = log, passive

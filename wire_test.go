@@ -14,8 +14,8 @@ import (
 	"codeberg.org/teapost/teapost/config"
 )
 
-// TestRefusedTokenIsFetchedAgain: a token that the server does not take any more is not kept, so that the next call
-// goes with what the command says by then.
+// TestRefusedTokenIsFetchedAgain: a token that the server does not take any more is not kept: what goes on goes with what
+// the command says by then.
 func TestRefusedTokenIsFetchedAgain(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the command of this test is cat")
@@ -59,7 +59,11 @@ func TestRefusedTokenIsFetchedAgain(t *testing.T) {
 		t.Errorf("with the old token: %v", err)
 	}
 	write(token, "second\n")
-	if _, err := b.options.Client.Me.Ping(t.Context()); err != nil {
+	again, _, err := b.options.Renew(t.Context())
+	if err != nil || again == nil {
+		t.Fatalf("asked for again: %v, %v", again, err)
+	}
+	if _, err := again.Me.Ping(t.Context()); err != nil {
 		t.Errorf("with the new one: %v", err)
 	}
 }

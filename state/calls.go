@@ -14,12 +14,14 @@ import (
 // call is what is kept of a call while it runs, and, made small, for a while after it.
 type call struct {
 	Call
-	purpose string             // calls of one purpose share one status line
-	batch   string             // the first call of those of one purpose that run together
-	many    func(n int) string // the line of several calls of one purpose; nil: the title of the first
-	retry   func()             // does it again; with the lock held
-	ended   bool
-	stopped bool // the person stopped it
+	purpose    string             // calls of one purpose share one status line
+	batch      string             // the first call of those of one purpose that run together
+	many       func(n int) string // the line of several calls of one purpose; nil: the title of the first
+	retry      func()             // does it again; with the lock held
+	ended      bool
+	again      bool // with another credential; see renewal
+	credential int
+	stopped    bool // the person stopped it
 }
 
 const historyLimit = 200
@@ -56,17 +58,24 @@ func (m *Mail) start(w want) string {
 	}
 	c.Call = Call{ID: id, Op: w.op, Title: w.title, Phase: api.Queued, Attempt: 1, Began: m.now(), Foreground: w.foreground}
 	m.calls[id] = c
+	c.credential = m.renewal.count
+	m.submit(c, w)
+	return id
+}
+
+// submit has a call made.
+func (m *Mail) submit(c *call, w want) {
 	_, err := m.async.Submit(api.Job{
-		ID: id, Op: w.op, Group: w.group, Priority: w.priority, Key: w.key, Resources: w.resources, Write: w.write, Run: w.run,
+		ID: c.ID, Op: w.op, Group: w.group, Priority: w.priority, Key: w.key, Resources: w.resources, Write: w.write,
+		Run: func(ctx context.Context, _ *api.Client) (any, error) { return w.run(ctx, m.client.Load()) },
 		Done: func(f api.Final) {
-			m.post(func() { m.finish(c, f, w.done) })
+			m.post(func() { m.finish(c, f, w) })
 		},
 	})
 	if err != nil {
-		m.post(func() { m.finish(c, api.Final{Call: id, Op: w.op, Err: err}, w.done) })
+		m.post(func() { m.finish(c, api.Final{Call: c.ID, Op: w.op, Err: err}, w) })
 	}
 	m.changed()
-	return id
 }
 
 // applyEvent notes the newest step of a call. With the lock held.
@@ -98,8 +107,8 @@ func (m *Mail) applyEvent(e api.Event) {
 }
 
 // finish ends a call and applies its answer. With the lock held.
-func (m *Mail) finish(c *call, f api.Final, done func(api.Final)) {
-	if c.ended {
+func (m *Mail) finish(c *call, f api.Final, w want) {
+	if c.ended || m.renew(c, f, w) {
 		return
 	}
 	c.ended = true
@@ -127,7 +136,7 @@ func (m *Mail) finish(c *call, f api.Final, done func(api.Final)) {
 	if c.Phase == api.Cancelled {
 		c.CanRetry = c.retry != nil
 	}
-	done(f)
+	w.done(f)
 	if c.Phase == api.Cancelled && !c.stopped {
 		m.changed() // let go of by the program itself: nothing to tell
 		return
@@ -141,7 +150,7 @@ func (m *Mail) finish(c *call, f api.Final, done func(api.Final)) {
 
 // contact notes that the server answered: whatever waits for a connection goes now.
 func (m *Mail) contact() {
-	m.lastContact = m.now()
+	m.lastContact, m.renewal.asked = m.now(), false
 	m.pokeOutbox()
 	if !m.offline {
 		return
@@ -346,7 +355,9 @@ func (m *Mail) StopAll() {
 
 func (m *Mail) stopCall(c *call) {
 	c.stopped = true
-	m.async.Cancel(c.ID)
+	if !m.stopRenewal(c) {
+		m.async.Cancel(c.ID)
+	}
 }
 
 // errStopped marks the failure of a call that the person stopped.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"codeberg.org/teapost/teapost/api"
@@ -30,6 +31,10 @@ type Options struct {
 	Undo        time.Duration // how long a send can be taken back; zero: 10 s, negative: not at all
 	DownloadDir string        // only shown; SaveFiles is told where
 
+	// Renew asks for the credential again after the server refused it (401), and gives a client with it and its Origin; without a
+	// client there is no other one. It may block until ctx ends. nil: nobody can be asked.
+	Renew func(ctx context.Context) (client *api.Client, origin string, err error)
+
 	// Poke receives a value when an embedded server has news. With it nothing is polled.
 	Poke <-chan struct{}
 	// OnOwner hears whether this process is the one that sends, syncs and runs schedules. May be nil.
@@ -47,15 +52,16 @@ type Options struct {
 
 // Mail is the state of one mailbox. Make it with [Open], end it with [Mail.Close].
 type Mail struct {
-	opts  Options
-	now   func() time.Time
-	log   *slog.Logger
-	async *api.Async
-	state *store
-	cache *store
-	box   *eventBox
-	lock  *processLock
-	claim *claim
+	opts   Options
+	now    func() time.Time
+	log    *slog.Logger
+	async  *api.Async
+	client atomic.Pointer[api.Client] // the one with the newest credential
+	state  *store
+	cache  *store
+	box    *eventBox
+	lock   *processLock
+	claim  *claim
 
 	updates chan struct{}
 	stop    chan struct{} // closed by Close: the loop ends
@@ -88,6 +94,7 @@ type Mail struct {
 	recovered []DraftID
 	snoozes   map[ThreadID]time.Time // own snoozes
 	people    peopleState
+	renewal   renewal
 	caps      map[string]string // what the server was found to lack, and why
 	opened    []string
 
@@ -165,6 +172,7 @@ func Open(ctx context.Context, o Options) (*Mail, error) {
 	if err := m.load(ctx); err != nil {
 		return nil, errors.Join(stateFileError(err, o.StateDir), m.state.close(ctx), m.cache.close(ctx), m.lock.release())
 	}
+	m.client.Store(o.Client)
 	m.async = api.NewAsync(o.Client, api.AsyncOptions{Observer: m.box.event})
 	m.mu.Lock()
 	if locked {
@@ -312,8 +320,13 @@ func (m *Mail) Close(ctx context.Context) error {
 		l.do()
 	}
 	m.again, m.closing = nil, true
+	asked := m.renewal
 	m.mu.Unlock()
 	asyncErr := m.async.Close(ctx)
+	if asked.done != nil {
+		asked.stop()
+		<-asked.done
+	}
 	close(m.stop)
 	<-m.ended
 	m.drain()

@@ -78,6 +78,7 @@ type entryRun struct {
 	fresh              bool   // no attempt was begun before the one that runs
 	kept               bool   // held by this process, for editing
 	holdWanted         bool   // to be held, while claiming
+	renewed            bool   // it went once more by itself with another credential; a second time only as the person says
 	leaving            bool   // the server's draft of it is being deleted
 	poked              int    // tries that were made because another call succeeded, in a row
 }

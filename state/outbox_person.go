@@ -48,7 +48,7 @@ func (m *Mail) sendNow(e *entry) {
 		e.Origin, e.FirstAttempt = m.opts.Origin, m.now()
 	}
 	e.Ask, e.Stopped, e.NextAt, e.Tries, e.SignIn, e.poked = AskNothing, false, time.Time{}, 0, false, 0
-	e.TooLate, e.kept = false, false // a wish to take it back stays: the answer to this try names the message
+	e.TooLate, e.kept, e.renewed = false, false, false // a wish to take it back stays: the answer to this try names the message
 	if e.State == EntryHeld {
 		e.State = EntryQueued
 		if e.attempted() {

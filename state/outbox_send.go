@@ -148,7 +148,7 @@ func (m *Mail) try(e *entry) {
 	before := *e
 	e.claiming, e.holdWanted, e.fresh = true, false, !e.attempted()
 	if e.fresh {
-		e.FirstAttempt = m.now()
+		e.FirstAttempt, e.Origin = m.now(), m.opts.Origin
 	}
 	e.LastTry = m.now()
 	e.State, e.Stopped, e.Why, e.Status, e.Code, e.NetWait, e.SignIn = EntrySending, false, "", 0, "", false, false

@@ -95,8 +95,8 @@ func (m *Mail) refresh(person bool) {
 func (m *Mail) quiet() bool { return m.now().Before(m.limitedUntil) }
 
 // insist lifts the pause that this program made after a 429 by itself, because the person does not want to wait. One that
-// the server named (Retry-After) stays.
-func (m *Mail) insist() { m.limitedUntil = m.askedUntil }
+// the server named (Retry-After) stays. A credential that is refused may be asked for again, too.
+func (m *Mail) insist() { m.limitedUntil, m.renewal.asked = m.askedUntil, false }
 
 // holdBack reports that nothing may be asked now; it is asked by itself when that is over. Whoever wanted it is told why.
 func (m *Mail) holdBack(person bool) bool {
