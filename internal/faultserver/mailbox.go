@@ -81,9 +81,12 @@ func (m *mailbox) message(name, email, subject, text string, at time.Time) objec
 	}
 }
 
+// answer is how a route answers: the status and what is written as JSON.
+type answer = func(*http.Request, object) (status int, body any)
+
 func (m *mailbox) handler() http.Handler {
 	mux := http.NewServeMux()
-	on := func(pattern string, f func(*http.Request, object) (int, any)) {
+	on := func(pattern string, f answer) {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			body, ok := readObject(r)
 			if !ok {
@@ -93,10 +96,27 @@ func (m *mailbox) handler() http.Handler {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			m.wake()
-			status, answer := f(r, body)
-			send(w, status, answer)
+			status, v := f(r, body)
+			send(w, status, v)
 		})
 	}
+	m.accountRoutes(on)
+	m.threadRoutes(on)
+	m.draftRoutes(on)
+	m.emailRoutes(on)
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		send(w, http.StatusNotFound, failure(404, "route_not_found", "this small mailbox does not have that"))
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ") {
+			send(w, http.StatusUnauthorized, failure(401, "invalid_api_key", "give any API key, such as oe_test_x"))
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+func (m *mailbox) accountRoutes(on func(string, answer)) {
 	on("GET /ping", func(*http.Request, object) (int, any) {
 		return 200, object{
 			"ok": true, "kind": "apiKey", "keyId": "key_fault", "mode": "test", "scopes": []string{},
@@ -129,6 +149,9 @@ func (m *mailbox) handler() http.Handler {
 		}
 		return 200, page(out, "nextCursor")
 	})
+}
+
+func (m *mailbox) threadRoutes(on func(string, answer)) {
 	on("GET /threads/counts", func(*http.Request, object) (int, any) { return 200, m.counts() })
 	on("GET /threads", m.list)
 	on("GET /threads/{id}", m.with(func(t *thread, _ object) (int, any) { return 200, t.json() }))
@@ -165,6 +188,9 @@ func (m *mailbox) handler() http.Handler {
 			return 200, object{"object": "thread", "id": t.id, "muted": verb == "mute"}
 		}))
 	}
+}
+
+func (m *mailbox) draftRoutes(on func(string, answer)) {
 	on("GET /drafts", func(*http.Request, object) (int, any) {
 		out := []object{}
 		for _, d := range slices.Backward(m.drafts) {
@@ -188,6 +214,9 @@ func (m *mailbox) handler() http.Handler {
 		m.drafts = slices.Delete(m.drafts, i, i+1)
 		return 200, object{"object": "draft", "id": id, "deleted": true}
 	}))
+}
+
+func (m *mailbox) emailRoutes(on func(string, answer)) {
 	on("POST /emails", m.send)
 	on("GET /emails", func(*http.Request, object) (int, any) {
 		return 200, page(append([]object{}, m.emails...), "nextCursor")
@@ -201,16 +230,6 @@ func (m *mailbox) handler() http.Handler {
 		}
 		return 409, failure(409, "conflict", "it was sent")
 	}))
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		send(w, http.StatusNotFound, failure(404, "route_not_found", "this small mailbox does not have that"))
-	})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ") {
-			send(w, http.StatusUnauthorized, failure(401, "invalid_api_key", "give any API key, such as oe_test_x"))
-			return
-		}
-		mux.ServeHTTP(w, r)
-	})
 }
 
 // readObject reads a JSON object; an empty body counts as an empty one.
@@ -246,7 +265,7 @@ func page(data []object, cursor string) object {
 
 func notFound() (int, any) { return 404, failure(404, "resource_not_found", "there is no such thing") }
 
-func (m *mailbox) with(f func(*thread, object) (int, any)) func(*http.Request, object) (int, any) {
+func (m *mailbox) with(f func(*thread, object) (int, any)) answer {
 	return func(r *http.Request, body object) (int, any) {
 		for _, t := range m.threads {
 			if t.id == r.PathValue("id") {
@@ -257,7 +276,7 @@ func (m *mailbox) with(f func(*thread, object) (int, any)) func(*http.Request, o
 	}
 }
 
-func (m *mailbox) withDraft(f func(int, object) (int, any)) func(*http.Request, object) (int, any) {
+func (m *mailbox) withDraft(f func(int, object) (int, any)) answer {
 	return func(r *http.Request, body object) (int, any) {
 		for i, d := range m.drafts {
 			if d["id"] == r.PathValue("id") {
@@ -268,7 +287,7 @@ func (m *mailbox) withDraft(f func(int, object) (int, any)) func(*http.Request, 
 	}
 }
 
-func (m *mailbox) withEmail(f func(object) (int, any)) func(*http.Request, object) (int, any) {
+func (m *mailbox) withEmail(f func(object) (int, any)) answer {
 	return func(r *http.Request, _ object) (int, any) {
 		for _, e := range m.emails {
 			if e["id"] == r.PathValue("id") {

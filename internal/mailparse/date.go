@@ -73,99 +73,117 @@ func stripComments(s string) (plain, comment string) {
 	return b.String(), comment
 }
 
+// dateFields is what the words of a date have said so far.
+type dateFields struct {
+	year, day  int // -1: not said
+	month      time.Month
+	clock      time.Duration
+	haveClock  bool
+	afternoon  bool
+	offset     int // of the zone, in minutes
+	haveZone   bool
+	numbers    []int // what may be the day or the year
+	longNumber int   // the index of the first of three digits or more: a year; -1: none
+}
+
 func parseDateFields(s, comment string) (time.Time, bool) {
-	var (
-		day, year      = -1, -1
-		month          time.Month
-		clock          time.Duration
-		haveClock      bool
-		offset         int
-		haveZone       bool
-		numbers        []int
-		numberIsYear   = -1
-		afternoonShift time.Duration
-	)
-	fields := strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '\t' || r == ',' || r == '\r' || r == '\n' || r == '\u00a0' })
-	for k := 0; k < len(fields); k++ {
-		f := fields[k]
-		if y, m, d, rest, ok := isoDate(f); ok && year < 0 {
-			year, month, day = y, m, d
-			if rest == "" {
-				continue
-			}
-			f = strings.TrimPrefix(rest, "T")
-		}
-		if strings.Count(f, "-") == 2 && !strings.Contains(f, ":") { // 3-Mar-2026
-			p := strings.Split(f, "-")
-			if m, ok := monthByName(p[1]); ok {
-				d, err1 := strconv.Atoi(p[0])
-				y, err2 := strconv.Atoi(p[2])
-				if err1 == nil && err2 == nil {
-					day, month, year = d, m, fullYear(y, len(p[2]))
-					continue
-				}
-			}
-		}
-		if c, zone, ok := clockTime(f); ok && !haveClock {
-			clock, haveClock = c, true
-			if zone != "" {
-				if o, ok := zoneOffset(zone); ok {
-					offset, haveZone = o, true
-				}
-			}
-			continue
-		}
-		if haveClock && !haveZone {
-			if o, ok := zoneOffset(f); ok {
-				offset, haveZone = o, true
-				continue
-			}
-		}
-		switch up := strings.ToUpper(f); up {
-		case "PM":
-			afternoonShift = 12 * time.Hour
-			continue
-		case "AM":
-			if clock >= 12*time.Hour {
-				clock -= 12 * time.Hour
-			}
-			continue
-		}
-		if m, ok := monthByName(f); ok && month == 0 {
-			month = m
-			continue
-		}
-		digits := strings.TrimRight(f, ".")
-		if n, err := strconv.Atoi(digits); err == nil && n >= 0 && digits[0] != '+' {
-			if len(digits) >= 3 && numberIsYear < 0 {
-				numberIsYear = len(numbers)
-			}
-			numbers = append(numbers, fullYearOrDay(n, len(digits)))
-		}
+	d := dateFields{year: -1, day: -1, longNumber: -1}
+	for _, f := range strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == '\t' || r == ',' || r == '\r' || r == '\n' || r == '\u00a0' }) {
+		d.read(f)
 	}
-	if year < 0 {
-		if month == 0 || len(numbers) < 2 {
+	if !d.haveZone && comment != "" {
+		d.offset, _ = zoneOffset(comment)
+	}
+	return d.time()
+}
+
+// read takes in one word; one that says nothing is passed over.
+func (d *dateFields) read(f string) {
+	if y, m, day, rest, ok := isoDate(f); ok && d.year < 0 {
+		d.year, d.month, d.day = y, m, day
+		if rest == "" {
+			return
+		}
+		f = strings.TrimPrefix(rest, "T")
+	}
+	if d.readDashed(f) || d.readClock(f) {
+		return
+	}
+	switch strings.ToUpper(f) {
+	case "PM":
+		d.afternoon = true
+		return
+	case "AM":
+		if d.clock >= 12*time.Hour {
+			d.clock -= 12 * time.Hour
+		}
+		return
+	}
+	if m, ok := monthByName(f); ok && d.month == 0 {
+		d.month = m
+		return
+	}
+	digits := strings.TrimRight(f, ".")
+	if n, err := strconv.Atoi(digits); err == nil && n >= 0 && digits[0] != '+' {
+		if len(digits) >= 3 && d.longNumber < 0 {
+			d.longNumber = len(d.numbers)
+		}
+		d.numbers = append(d.numbers, fullYearOrDay(n, len(digits)))
+	}
+}
+
+// readDashed reads 3-Mar-2026.
+func (d *dateFields) readDashed(f string) bool {
+	if strings.Count(f, "-") != 2 || strings.Contains(f, ":") {
+		return false
+	}
+	p := strings.Split(f, "-")
+	m, ok := monthByName(p[1])
+	day, err1 := strconv.Atoi(p[0])
+	y, err2 := strconv.Atoi(p[2])
+	if !ok || err1 != nil || err2 != nil {
+		return false
+	}
+	d.day, d.month, d.year = day, m, fullYear(y, len(p[2]))
+	return true
+}
+
+// readClock reads a time of day with or without its zone, or the zone after one.
+func (d *dateFields) readClock(f string) bool {
+	if c, zone, ok := clockTime(f); ok && !d.haveClock {
+		d.clock, d.haveClock = c, true
+		if zone != "" {
+			d.offset, d.haveZone = zoneOffset(zone)
+		}
+		return true
+	}
+	if d.haveClock && !d.haveZone {
+		d.offset, d.haveZone = zoneOffset(f)
+		return d.haveZone
+	}
+	return false
+}
+
+// time puts the fields together.
+func (d *dateFields) time() (time.Time, bool) {
+	if d.year < 0 {
+		if d.month == 0 || len(d.numbers) < 2 {
 			return time.Time{}, false
 		}
-		day, year = numbers[0], numbers[1]
-		if numberIsYear == 0 {
-			day, year = numbers[1], numbers[0]
-		} else if year < 100 {
-			year = fullYear(year, 2)
+		d.day, d.year = d.numbers[0], d.numbers[1]
+		if d.longNumber == 0 {
+			d.day, d.year = d.numbers[1], d.numbers[0]
+		} else if d.year < 100 {
+			d.year = fullYear(d.year, 2)
 		}
 	}
-	if month < 1 || month > 12 || day < 1 || day > 31 || year < 1 || year > 9999 {
+	if d.month < 1 || d.month > 12 || d.day < 1 || d.day > 31 || d.year < 1 || d.year > 9999 {
 		return time.Time{}, false
 	}
-	if afternoonShift > 0 && clock < 12*time.Hour {
-		clock += afternoonShift
+	if d.afternoon && d.clock < 12*time.Hour {
+		d.clock += 12 * time.Hour
 	}
-	if !haveZone && comment != "" {
-		if o, ok := zoneOffset(comment); ok {
-			offset = o
-		}
-	}
-	t := time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Add(clock - time.Duration(offset)*time.Minute)
+	t := time.Date(d.year, d.month, d.day, 0, 0, 0, 0, time.UTC).Add(d.clock - time.Duration(d.offset)*time.Minute)
 	if t.Year() > 9999 {
 		return time.Time{}, false
 	}

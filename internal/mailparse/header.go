@@ -43,19 +43,7 @@ func splitHeader(raw []byte, limit int) (rawHeader, []byte) {
 		h.problems = append(h.problems, "the message begins with a byte order mark")
 	}
 	whole := raw
-	for len(raw) > 0 {
-		line, rest := cutLine(raw)
-		text := bytes.TrimRight(line, " \t\r\n")
-		if len(text) == 0 && len(rest) > 0 && len(h.fields) == 0 {
-			raw = rest
-			continue
-		}
-		if (bytes.HasPrefix(text, fromPrefix) || bytes.HasPrefix(text, []byte(">From "))) && !isFieldLine(text) {
-			raw = rest
-			continue
-		}
-		break
-	}
+	raw = skipLead(raw)
 	body, cut := raw, true
 	var pieces [][]byte // the lines of the field being read
 	known := false
@@ -63,23 +51,7 @@ func splitHeader(raw []byte, limit int) (rawHeader, []byte) {
 		if len(pieces) == 0 {
 			return
 		}
-		name, value, _ := bytes.Cut(pieces[0], []byte(":"))
-		f := Field{Name: string(bytes.TrimRight(name, " \t"))}
-		value = bytes.TrimSpace(value)
-		if len(pieces) > 1 {
-			var b bytes.Buffer
-			b.Write(value)
-			for _, p := range pieces[1:] {
-				if p = bytes.TrimSpace(p); len(p) > 0 {
-					if b.Len() > 0 {
-						b.WriteByte(' ')
-					}
-					b.Write(p)
-				}
-			}
-			value = b.Bytes()
-		}
-		f.Value = string(value)
+		f := unfold(pieces)
 		known = known || isWellKnown(f.Name)
 		h.fields = append(h.fields, f)
 		pieces = pieces[:0]
@@ -130,18 +102,54 @@ func splitHeader(raw []byte, limit int) (rawHeader, []byte) {
 	}
 	finish()
 	if cut {
-		body = nil
-		for _, sep := range []string{"\n\n", "\n\r\n"} {
-			if i := bytes.Index(raw, []byte(sep)); i >= 0 && (body == nil || len(raw)-i-len(sep) > len(body)) {
-				body = raw[i+len(sep):]
-			}
-		}
+		body = afterBlankLine(raw)
 	}
 	if !known {
 		h.fields, h.problems = nil, append(h.problems, "the message has no header")
 		return h, whole
 	}
 	return h, body
+}
+
+// skipLead passes over blank lines and From lines before a header.
+func skipLead(raw []byte) []byte {
+	for len(raw) > 0 {
+		line, rest := cutLine(raw)
+		text := bytes.TrimRight(line, " \t\r\n")
+		blank := len(text) == 0 && len(rest) > 0
+		from := bytes.HasPrefix(text, fromPrefix) || bytes.HasPrefix(text, []byte(">From "))
+		if !blank && (!from || isFieldLine(text)) {
+			break
+		}
+		raw = rest
+	}
+	return raw
+}
+
+// unfold makes a field of its lines.
+func unfold(lines [][]byte) Field {
+	name, value, _ := bytes.Cut(lines[0], []byte(":"))
+	var b bytes.Buffer
+	for _, p := range append([][]byte{value}, lines[1:]...) {
+		if p = bytes.TrimSpace(p); len(p) > 0 {
+			if b.Len() > 0 {
+				b.WriteByte(' ')
+			}
+			b.Write(p)
+		}
+	}
+	return Field{Name: string(bytes.TrimRight(name, " \t")), Value: b.String()}
+}
+
+// afterBlankLine is what follows the first blank line, whichever its line ending; nil when there is none.
+func afterBlankLine(raw []byte) []byte {
+	var body []byte
+	for _, sep := range []string{"\n\n", "\n\r\n"} {
+		if i := bytes.Index(raw, []byte(sep)); i >= 0 && (body == nil || len(raw)-i-len(sep) > len(body)) {
+			body = raw[i+len(sep):]
+		}
+	}
+	return body
 }
 
 // isFieldLine reports whether the line begins with a name and a colon.

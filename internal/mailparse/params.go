@@ -42,15 +42,31 @@ func parseValue(s, charset string) parsedValue {
 		}
 		v.value = v.value[:i]
 	}
-
-	type segment struct {
-		n       int
-		value   string
-		encoded bool
+	order, segments := splitParams(rest)
+	for _, base := range order {
+		name, extended := strings.CutSuffix(base, "*")
+		if extended {
+			v.params = append(v.params, param{name, joinSegments(segments[base])})
+		} else if _, better := segments[name+"*"]; !better {
+			v.params = append(v.params, param{name, decodeWords(segments[base][0].value)})
+		}
 	}
-	var order []string
-	segments := map[string][]segment{}
-	const maxParams = 2000
+	return v
+}
+
+const maxParams = 2000
+
+// segment is one piece of a parameter that RFC 2231 cuts into several, or the whole of one.
+type segment struct {
+	n       int
+	value   string
+	encoded bool
+}
+
+// splitParams reads the parameters; the names of those in the manner of RFC 2231 end in "*".
+// Both order and the pieces of a name are as they stand.
+func splitParams(rest string) (order []string, segments map[string][]segment) {
+	segments = map[string][]segment{}
 	for n := 0; rest != "" && n < maxParams; n++ {
 		var name, value string
 		name, value, rest = nextParam(rest)
@@ -77,44 +93,38 @@ func parseValue(s, charset string) parsedValue {
 		}
 		segments[base] = append(segments[base], segment{index, value, encoded})
 	}
-	for _, base := range order {
-		list := segments[base]
-		name, extended := strings.CutSuffix(base, "*")
-		if !extended {
-			if _, better := segments[name+"*"]; !better {
-				v.params = append(v.params, param{name, decodeWords(list[0].value)})
+	return order, segments
+}
+
+// joinSegments puts the pieces of a value together, in their order, and decodes it.
+func joinSegments(list []segment) string {
+	sort.SliceStable(list, func(i, j int) bool { return list[i].n < list[j].n })
+	var raw []byte
+	label, anyEncoded := "", false
+	last := -1
+	for _, seg := range list {
+		if seg.n == last {
+			continue // a repeat of the same piece
+		}
+		last = seg.n
+		text := seg.value
+		if seg.encoded {
+			if !anyEncoded {
+				if parts := strings.SplitN(text, "'", 3); len(parts) == 3 {
+					label, text = parts[0], parts[2]
+				}
 			}
+			anyEncoded = true
+			raw = append(raw, unpercent(text)...)
 			continue
 		}
-		sort.SliceStable(list, func(i, j int) bool { return list[i].n < list[j].n })
-		var raw []byte
-		label, anyEncoded := "", false
-		last := -1
-		for _, seg := range list {
-			if seg.n == last {
-				continue // a repeat of the same piece
-			}
-			last = seg.n
-			text := seg.value
-			if seg.encoded {
-				if !anyEncoded {
-					if parts := strings.SplitN(text, "'", 3); len(parts) == 3 {
-						label, text = parts[0], parts[2]
-					}
-				}
-				anyEncoded = true
-				raw = append(raw, unpercent(text)...)
-				continue
-			}
-			raw = append(raw, text...)
-		}
-		text := decodeText(raw, label)
-		if !anyEncoded {
-			text = decodeWords(text)
-		}
-		v.params = append(v.params, param{name, text})
+		raw = append(raw, text...)
 	}
-	return v
+	text := decodeText(raw, label)
+	if !anyEncoded {
+		text = decodeWords(text)
+	}
+	return text
 }
 
 // nextParam takes one "name=value" off s, up to and with the next semicolon.
