@@ -119,6 +119,46 @@ func (p *parser) setClock(c Clock) error {
 
 var night = Clock{20, 0}
 
+// single are the words that say all by themselves.
+var single = map[string]func(*parser) error{
+	"today":     func(p *parser) error { return p.setRelative(0, p.o.Evening) },
+	"tonight":   func(p *parser) error { return p.setRelative(0, night) },
+	"eod":       func(p *parser) error { return p.setRelative(0, p.o.Evening) },
+	"tomorrow":  tomorrow,
+	"tmrw":      tomorrow,
+	"tmr":       tomorrow,
+	"tom":       tomorrow,
+	"tmw":       tomorrow,
+	"weekend":   func(p *parser) error { return p.weekend(0) },
+	"noon":      noon,
+	"midday":    noon,
+	"lunch":     noon,
+	"lunchtime": noon,
+	"midnight":  func(p *parser) error { return p.setClock(Clock{0, 0}) },
+	"morning":   func(p *parser) error { return p.setClock(p.o.Morning) },
+	"afternoon": func(p *parser) error { return p.setClock(Clock{14, 0}) },
+	"evening":   func(p *parser) error { return p.setClock(p.o.Evening) },
+	"night":     func(p *parser) error { return p.setClock(night) },
+	"eow":       endOfWeek,
+	"eom":       endOfMonth,
+}
+
+func tomorrow(p *parser) error { return p.setRelative(1, p.o.Morning) }
+
+func noon(p *parser) error { return p.setClock(Clock{12, 0}) }
+
+func endOfWeek(p *parser) error {
+	p.wday, p.defaultClock = time.Friday, p.o.Evening
+	return p.setDate(weekday)
+}
+
+func endOfMonth(p *parser) error {
+	y, m, _ := p.now.Date()
+	p.year, p.month, p.day = y, int(m), lastDay(y, int(m))
+	p.defaultClock = p.o.Evening
+	return p.setDate(calendar)
+}
+
 // part reads one part at p.i and moves on; it stays when it knows none.
 func (p *parser) part() error {
 	w, next := p.words[p.i], p.peek(1)
@@ -151,24 +191,6 @@ func (p *parser) part() error {
 		return refuse("That is now: %s", examples)
 	case "yesterday", "last", "ago":
 		return refuse("That is past: %s", examples)
-	case "today":
-		p.i++
-		return p.setRelative(0, p.o.Evening)
-	case "later":
-		p.i++
-		if next == "today" {
-			p.i++
-		}
-		return p.setRelative(0, p.o.Evening)
-	case "tonight":
-		p.i++
-		return p.setRelative(0, night)
-	case "eod":
-		p.i++
-		return p.setRelative(0, p.o.Evening)
-	case "tomorrow", "tmrw", "tmr", "tom", "tmw":
-		p.i++
-		return p.setRelative(1, p.o.Morning)
 	case "day":
 		if next == "after" && (p.peek(2) == "tomorrow" || p.peek(2) == "tmrw") {
 			p.i += 3
@@ -176,37 +198,16 @@ func (p *parser) part() error {
 		}
 	case "this", "next":
 		return p.thisOrNext(w, next)
-	case "weekend":
+	case "later":
 		p.i++
-		return p.weekend(0)
-	case "noon", "midday", "lunch", "lunchtime":
+		if next == "today" {
+			p.i++
+		}
+		return p.setRelative(0, p.o.Evening)
+	}
+	if set, ok := single[w]; ok {
 		p.i++
-		return p.setClock(Clock{12, 0})
-	case "midnight":
-		p.i++
-		return p.setClock(Clock{0, 0})
-	case "morning":
-		p.i++
-		return p.setClock(p.o.Morning)
-	case "afternoon":
-		p.i++
-		return p.setClock(Clock{14, 0})
-	case "evening":
-		p.i++
-		return p.setClock(p.o.Evening)
-	case "night":
-		p.i++
-		return p.setClock(night)
-	case "eow":
-		p.i++
-		p.wday, p.defaultClock = time.Friday, p.o.Evening
-		return p.setDate(weekday)
-	case "eom":
-		p.i++
-		y, m, _ := p.now.Date()
-		p.year, p.month, p.day = y, int(m), lastDay(y, int(m))
-		p.defaultClock = p.o.Evening
-		return p.setDate(calendar)
+		return set(p)
 	}
 	if d, ok := weekdays[w]; ok {
 		p.i++
