@@ -65,9 +65,10 @@ func inCategory(category string) cond {
 
 // categoryCounts counts the threads of the inbox by category.
 func categoryCounts(ctx context.Context, rtx *sql.Tx, count, unread int64) ([]any, error) {
+	// From the senders on: there are few that have a category, and the inbox may be large.
 	rows, err := rtx.QueryContext(ctx, `SELECT sc.category, count(DISTINCT p.thread_id), count(DISTINCT CASE WHEN p.unread THEN p.thread_id END)
-		FROM sender_categories sc JOIN people pe ON pe.email = sc.sender JOIN participants x ON x.person_id = pe.id
-		JOIN places p ON p.thread_id = x.thread_id AND p.place = ? WHERE sc.category <> 'primary' AND EXISTS(SELECT 1 FROM messages m
+		FROM sender_categories sc CROSS JOIN people pe ON pe.email = sc.sender CROSS JOIN participants x ON x.person_id = pe.id
+		CROSS JOIN places p ON p.thread_id = x.thread_id AND p.place = ? WHERE sc.category <> 'primary' AND EXISTS(SELECT 1 FROM messages m
 		WHERE m.thread_id = p.thread_id AND lower(m.from_email) = sc.sender) GROUP BY 1`, placeInbox)
 	if err != nil {
 		return nil, err
