@@ -122,12 +122,12 @@ func lineLook(l callLine, f *Frame) (mark string, style Style, what []piece) {
 	n.add(l.calls)
 	say := func(count int, words string, rank int) {
 		if count > 0 {
-			what = append(what, piece{itoa(count) + " " + words, rank})
+			what = append(what, newPiece(itoa(count)+" "+words, rank))
 		}
 	}
 	say(n.running, "running", 0)
 	if n.waiting > 0 {
-		what = append(what, piece{plural(n.waiting, "waits", "wait"), 0})
+		what = append(what, newPiece(plural(n.waiting, "waits", "wait"), 0))
 		next := l.calls[0]
 		for _, c := range l.calls {
 			if !c.Until.IsZero() && c.Until.Before(next.Until) {
@@ -135,10 +135,10 @@ func lineLook(l callLine, f *Frame) (mark string, style Style, what []piece) {
 			}
 		}
 		if left := next.Until.Sub(f.Now); left > 0 {
-			what = append(what, piece{"next try in " + tenths(left), 1})
+			what = append(what, newPiece("next try in "+tenths(left), 1))
 		}
 		if why := cause(next); why != "" {
-			what = append(what, piece{why, 4})
+			what = append(what, newPiece(why, 4))
 		}
 	}
 	say(n.queued, "to come", 3)
@@ -167,13 +167,13 @@ func lineLook(l callLine, f *Frame) (mark string, style Style, what []piece) {
 	switch {
 	case n.failed > 0:
 		if k := firstKey(f.Keys, keymap.InActivity, keymap.Retry); again && k != "" {
-			what = append(what, piece{k + " tries again", 2})
+			what = append(what, newPiece(k+" tries again", 2))
 		}
 		return g.Failed, t.Danger, what
 	case n.done == 0:
 		return g.Stopped, t.Muted, what
 	}
-	return g.Done, t.Good, append(what, piece{lasted(ended.Sub(began)), 6})
+	return g.Done, t.Good, append(what, newPiece(lasted(ended.Sub(began)), 6))
 }
 
 func spin(f *Frame) string {
@@ -187,9 +187,9 @@ func callLook(c state.Call, f *Frame) (mark string, style Style, what []piece) {
 	switch {
 	case c.Running() && !c.Until.IsZero():
 		if why := cause(c); why != "" {
-			what = append(what, piece{why, 1})
+			what = append(what, newPiece(why, 1))
 		}
-		return g.Waits, t.Warn, append(what, piece{nextTry(c, f.Now), 0})
+		return g.Waits, t.Warn, append(what, newPiece(nextTry(c, f.Now), 0))
 	case c.Running() && c.Phase == api.Queued:
 		return g.Bullet, t.Muted, parts("waits for its turn", t)
 	case c.Running():
@@ -203,11 +203,11 @@ func callLook(c state.Call, f *Frame) (mark string, style Style, what []piece) {
 	switch {
 	case c.Phase == api.Done:
 		if note != "" {
-			what = append(what, piece{note, 0})
+			what = append(what, newPiece(note, 0))
 		}
-		what = append(what, piece{lasted(c.Ended.Sub(c.Began)), len(what)})
+		what = append(what, newPiece(lasted(c.Ended.Sub(c.Began)), len(what)))
 		if c.Attempt > 1 {
-			what = append(what, piece{plural(c.Attempt, "try", "tries"), 2})
+			what = append(what, newPiece(plural(c.Attempt, "try", "tries"), 2))
 		}
 		return g.Done, t.Good, what
 	case c.Stopped || c.Phase == api.Cancelled:
@@ -225,7 +225,7 @@ func callLook(c state.Call, f *Frame) (mark string, style Style, what []piece) {
 	}
 	what = parts(note, t)
 	if k := firstKey(f.Keys, keymap.InActivity, keymap.Retry); c.CanRetry && k != "" {
-		what = append(what, piece{k + " tries again", len(what)})
+		what = append(what, newPiece(k+" tries again", len(what)))
 	}
 	return g.Failed, t.Danger, what
 }

@@ -100,6 +100,7 @@ func (a *app) closeAll() {
 type flash struct {
 	text    string
 	failure bool
+	yields  bool // to what there is to see of it
 	until   time.Time
 }
 
@@ -108,7 +109,7 @@ func (a *app) say(text string, failure bool) {
 	if len(text) > maxFlashLen {
 		text = strings.ToValidUTF8(text[:maxFlashLen], "")
 	}
-	a.flash = flash{text, failure, a.now.Add(flashFor)}
+	a.flash = flash{text: text, failure: failure, until: a.now.Add(flashFor)}
 }
 
 func (a *app) openThread(id state.ThreadID) tea.Cmd {

@@ -146,7 +146,7 @@ func (a *app) act(action keymap.Action, key string) tea.Cmd {
 		}
 		// Only the key that the line of news names: another one that goes back, such as q, does just that.
 		in := a.newsInput()
-		if (key == "" || key == in.Key(keymap.Back)) && stoppable(in) && a.o.Mail.StopForeground() {
+		if (key == "" || key == in.Key(keymap.Back)) && stoppable(in, a.at.width) && a.o.Mail.StopForeground() {
 			return nil
 		}
 	}
@@ -175,15 +175,13 @@ func (a *app) global(action keymap.Action) tea.Cmd {
 	case keymap.Undo:
 		a.undo()
 	case keymap.Refresh:
-		m.Refresh()
-		a.say("Looking for new mail", false)
+		a.refresh()
 	case keymap.Retry:
 		a.retry()
 	case keymap.Dismiss:
-		if len(a.status.Failures) > 0 {
-			m.Dismiss(a.status.Failures[0].ID)
-		} else {
-			a.flash = flash{}
+		a.flash = flash{}
+		for _, n := range a.status.Failures {
+			m.Dismiss(n.ID)
 		}
 	case keymap.Activity:
 		if _, ok := a.screen().(*activity); !ok {
@@ -224,8 +222,14 @@ func (a *app) retry() {
 			return
 		}
 	}
+	a.refresh()
+}
+
+// refresh looks for new mail. What is to see of that takes the place of the word for it.
+func (a *app) refresh() {
 	a.o.Mail.Refresh()
 	a.say("Looking for new mail", false)
+	a.flash.yields = true
 }
 
 // mouse finds the pane under the pointer and gives it the message with its own coordinates.

@@ -119,13 +119,14 @@ func (a *app) topLine() string {
 func (a *app) newsInput() newsInput {
 	ctx := a.top().Context()
 	in := newsInput{
-		Status: a.status, Now: a.now, Zone: a.o.zone(), Theme: a.theme, Esc: len(a.dialogs) == 0,
+		Status: a.status, Now: a.now, Zone: a.o.zone(), Theme: a.theme, Esc: len(a.dialogs) == 0 && ctx != keymap.InCompose,
 		Key: func(x keymap.Action) string { return firstKey(a.o.Keys, ctx, x) },
 	}
 	if a.quitting {
 		in.Flash = "Saving what you wrote, then quitting" + a.theme.Dot() + "esc stays"
 	} else if a.now.Before(a.flash.until) {
 		in.Flash, in.FlashFailure, in.FlashAt = a.flash.text, a.flash.failure, a.flash.until.Add(-flashFor)
+		in.FlashYields = a.flash.yields
 	}
 	if a.now.Before(a.hello.until) {
 		in.Hello = a.hello.text

@@ -1,21 +1,24 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"codeberg.org/teapost/teapost/internal/cells"
 	"codeberg.org/teapost/teapost/internal/clean"
 	"codeberg.org/teapost/teapost/keymap"
 	"codeberg.org/teapost/teapost/state"
 )
 
 const (
-	quietFor = 300 * time.Millisecond // a call that is shorter makes no line
-	stopFrom = time.Second            // from then on the line of a running call says how to stop it
+	quietFor   = 300 * time.Millisecond // a call that is shorter makes no line
+	stopFrom   = time.Second            // from then on the line of a running call says how to stop it
+	clockFrom  = 3 * time.Second        // and from then on how long it has been running
+	titleLeast = 16                     // cells of a title that stay when the line is too long
 )
 
 // newsInput is everything that the line of news depends on.
@@ -29,164 +32,153 @@ type newsInput struct {
 	Flash        string
 	FlashFailure bool
 	FlashAt      time.Time
+	FlashYields  bool   // the flash only fills the time until there is something to see
 	Hello        string // shown when there is nothing else
-}
-
-// piece is a part of a line; parts with a high rank go first when there is no room. Rank 0 stays.
-type piece struct {
-	text string
-	rank int
 }
 
 // newsItem is one candidate for the line of news.
 type newsItem struct {
 	pieces []piece
 	tone   func(*Theme) Style
-	stops  bool          // it says that esc stops
 	passes bool          // it is said and done: there is no more to see of it
 	every  time.Duration // how soon its words change by themselves; 0: never
 }
 
-func plainTone(t *Theme) Style  { return t.Text }
-func mutedTone(t *Theme) Style  { return t.Muted }
-func warnTone(t *Theme) Style   { return t.Warn }
+func plainTone(t *Theme) Style { return t.Text }
+
+func mutedTone(t *Theme) Style { return t.Muted }
+
+func warnTone(t *Theme) Style { return t.Warn }
+
 func dangerTone(t *Theme) Style { return t.Danger }
 
-// newsItems are the candidates, the most important first.
+// candidates are the items of the line of news by kind; each list has the most important first.
+type candidates struct {
+	waits, runs   []newsItem // of calls that a person asked for
+	newerCalls    []newsItem // the same, begun after the newest failure
+	behind        []newsItem // one of the calls that run by themselves, waits before runs
+	results       []newsItem
+	newerResults  []newsItem // after the newest failure
+	overFlash     []newsItem // after the flash
+	flash         []newsItem
+	failedBetween bool // there is a failure
+}
+
+// newsItems are the candidates in order, the most important first.
 func newsItems(in newsInput) []newsItem {
-	st, now := in.Status, in.Now
-	var flash []newsItem
+	st := in.Status
+	c := candidates{failedBetween: len(st.Failures) > 0}
+	c.calls(in)
+	c.said(in)
+	var items []newsItem
+	add := func(lists ...[]newsItem) { items = append(items, slices.Concat(lists...)...) }
+	if !c.failedBetween {
+		add(c.waits, c.runs, c.overFlash)
+	} else {
+		// What happened after the newest failure is shown before it for its few seconds: a failure that nobody dismisses
+		// must not hide what a person does next.
+		add(c.newerCalls)
+	}
+	if !in.FlashYields || len(c.behind) == 0 {
+		add(c.flash)
+	}
+	if c.failedBetween {
+		add(c.newerResults)
+		for _, n := range st.Failures {
+			add([]newsItem{noticeItem(n, in)})
+		}
+		add(c.waits, c.runs)
+	}
+	add(c.results)
+	if st.Offline {
+		add([]newsItem{offlineItem(in)})
+	}
+	if limited, ok := limitedItem(in); ok {
+		add([]newsItem{limited})
+	}
+	add(c.behind)
+	if len(items) == 0 && in.Hello != "" {
+		add([]newsItem{{pieces: parts(in.Hello, in.Theme), tone: mutedTone}})
+	}
+	return items
+}
+
+// newer reports whether something happened after the newest failure.
+func newer(at time.Time, in newsInput) bool {
+	return len(in.Status.Failures) > 0 && at.After(in.Status.Failures[0].At)
+}
+
+// calls makes the items of the calls that run or wait. Those that run by themselves share one: which of them is on its
+// way changes several times a second when the network is bad, and nobody asked.
+func (l *candidates) calls(in newsInput) {
+	var waits, runs []state.Call
+	for _, c := range in.Status.Calls {
+		waiting := !c.Until.IsZero()
+		switch {
+		case !waiting && in.Now.Sub(c.Began) < quietFor:
+		case !c.Foreground && waiting:
+			waits = append(waits, c)
+		case !c.Foreground:
+			runs = append(runs, c)
+		case newer(c.Began, in):
+			l.newerCalls = append(l.newerCalls, callItem(c, in))
+		case waiting:
+			l.waits = append(l.waits, callItem(c, in))
+		default:
+			l.runs = append(l.runs, callItem(c, in))
+		}
+	}
+	for i, c := range append(waits, runs...) {
+		if i == 0 && len(waits)+len(runs) > 1 {
+			c.Title = "Fetching mail"
+		}
+		l.behind = append(l.behind, callItem(c, in))
+	}
+}
+
+func callItem(c state.Call, in newsInput) newsItem {
+	if c.Until.IsZero() {
+		return runItem(c, in)
+	}
+	return waitItem(c, in)
+}
+
+// said makes the items of what was done, and of the flash.
+func (l *candidates) said(in newsInput) {
 	if in.Flash != "" {
 		it := newsItem{pieces: parts(in.Flash, in.Theme), tone: plainTone, passes: true}
 		if in.FlashFailure {
 			it.tone = warnTone
 		}
-		flash = append(flash, it)
+		l.flash = append(l.flash, it)
 	}
-	// What happened after the newest failure is shown before it for its few seconds: a failure that nobody dismisses
-	// must not hide what a person does next.
-	var failedAt time.Time
-	if len(st.Failures) > 0 {
-		failedAt = st.Failures[0].At
-	}
-	var waits, runs, behind, results, later []newsItem
-	newer := func(at time.Time) bool { return len(st.Failures) > 0 && at.After(failedAt) }
-	var first, firstResults, overFlash []newsItem
-	for _, c := range st.Calls {
-		switch {
-		case !c.Until.IsZero():
-			it := waitItem(c, in)
-			switch {
-			case c.Foreground && newer(c.Began):
-				first = append(first, it)
-			case c.Foreground:
-				waits = append(waits, it)
-			default:
-				behind = append(behind, it)
-			}
-		case now.Sub(c.Began) >= quietFor:
-			it := runItem(c, in)
-			switch {
-			case c.Foreground && newer(c.Began):
-				first = append(first, it)
-			case c.Foreground:
-				runs = append(runs, it)
-			default:
-				later = append(later, it)
-			}
-		}
-	}
-	for _, n := range st.Results {
+	for _, n := range in.Status.Results {
 		it := noticeItem(n, in)
 		it.passes = true
 		switch {
-		case newer(n.At):
-			firstResults = append(firstResults, it)
+		case newer(n.At, in):
+			l.newerResults = append(l.newerResults, it)
 		case in.Flash != "" && n.At.After(in.FlashAt):
-			overFlash = append(overFlash, it)
+			l.overFlash = append(l.overFlash, it)
 		default:
-			results = append(results, it)
+			l.results = append(l.results, it)
 		}
 	}
-	var items []newsItem
-	if len(st.Failures) == 0 {
-		items = append(items, waits...)
-		items = append(items, runs...)
-		items = append(items, overFlash...)
-		items = append(items, flash...)
-	} else {
-		items = append(items, first...)
-		items = append(items, flash...)
-		items = append(items, firstResults...)
-		for _, n := range st.Failures {
-			items = append(items, noticeItem(n, in))
-		}
-		items = append(items, waits...)
-		items = append(items, runs...)
-	}
-	items = append(items, results...)
-	if st.Offline {
-		items = append(items, offlineItem(in))
-	}
-	items = append(items, behind...)
-	if now.Before(st.LimitedUntil) {
-		it := newsItem{tone: warnTone, every: untilNext(st.LimitedUntil.Sub(now), time.Second)}
-		it.pieces = []piece{{"Too many requests", 0}, {"slowed down", 1}}
-		if k := in.Key(keymap.Retry); k != "" {
-			it.pieces = append(it.pieces, piece{k + " tries again", 2})
-		}
-		items = append(items, it)
-	}
-	items = append(items, later...)
-	if len(items) == 0 && in.Hello != "" {
-		items = append(items, newsItem{pieces: parts(in.Hello, in.Theme), tone: mutedTone})
-	}
-	return items
 }
 
-// parts makes pieces of a line at its dots; the last ones go first when there is no room.
-func parts(text string, t *Theme) []piece {
-	var out []piece
-	for i, p := range strings.Split(text, t.Dot()) {
-		out = append(out, piece{p, i})
+// limitedItem says that the server asked for fewer requests.
+func limitedItem(in newsInput) (newsItem, bool) {
+	left := in.Status.LimitedUntil.Sub(in.Now)
+	if left <= 0 {
+		return newsItem{}, false
 	}
-	return out
-}
-
-// untilNext is how long until a countdown that stands at d shows another number.
-func untilNext(d, unit time.Duration) time.Duration {
-	if d <= 0 {
-		return 0
+	it := newsItem{tone: warnTone, every: untilNext(left, time.Second)}
+	it.pieces = []piece{newPiece("Too many requests", 0), newPiece("slowed down", 1)}
+	if k := in.Key(keymap.Retry); k != "" {
+		it.pieces = append(it.pieces, newPiece(k+" tries again", 2))
 	}
-	if r := d % unit; r > 0 {
-		return r
-	}
-	return unit
-}
-
-// seconds writes a countdown in whole seconds, or minutes when it is long; never less than 1.
-func seconds(d time.Duration) string {
-	s := int((d + time.Second - 1) / time.Second)
-	switch {
-	case s < 1:
-		s = 1
-		fallthrough
-	case s < 100:
-		return strconv.Itoa(s) + " s"
-	case s < 100*60:
-		return strconv.Itoa((s+59)/60) + " min"
-	default:
-		return strconv.Itoa((s+3599)/3600) + " h"
-	}
-}
-
-// tenths writes a short countdown: "1.4 s"; a long one in whole seconds.
-func tenths(d time.Duration) string {
-	if d >= 10*time.Second {
-		return seconds(d)
-	}
-	n := max(0, int((d+99*time.Millisecond)/(100*time.Millisecond)))
-	return fmt.Sprintf("%d.%d s", n/10, n%10)
+	it.pieces = append(it.pieces, newPiece("goes on in "+seconds(left), 3))
+	return it, true
 }
 
 func waitItem(c state.Call, in newsInput) newsItem {
@@ -198,11 +190,11 @@ func waitItem(c state.Call, in newsInput) newsItem {
 	case left > 0:
 		it.every = 100 * time.Millisecond
 	}
-	it.pieces = append(it.pieces, piece{clean.Line(c.Title), 0})
+	it.pieces = append(it.pieces, piece{text: clean.Line(c.Title), least: titleLeast})
 	if why := cause(c); why != "" {
-		it.pieces = append(it.pieces, piece{why, 3})
+		it.pieces = append(it.pieces, piece{text: why, short: longWhy.ReplaceAllString(why, ""), rank: 2})
 	}
-	it.pieces = append(it.pieces, piece{nextTry(c, in.Now), 1})
+	it.pieces = append(it.pieces, newPiece(nextTry(c, in.Now), 1))
 	return withStop(it, c, in)
 }
 
@@ -213,23 +205,41 @@ func runItem(c state.Call, in newsInput) newsItem {
 	}
 	title := clean.Line(c.Title)
 	if c.Attempt > 1 && c.Limit > 1 {
-		it.pieces = append(it.pieces, piece{title, 0}, piece{fmt.Sprintf("try %d of %d", c.Attempt, c.Limit), 1})
+		it.pieces = append(it.pieces, piece{text: title, least: titleLeast}, newPiece(fmt.Sprintf("try %d of %d", c.Attempt, c.Limit), 1))
 	} else {
-		it.pieces = append(it.pieces, piece{title + in.Theme.Keep("…", "..."), 0})
+		it.pieces = append(it.pieces, piece{text: title + in.Theme.Keep("…", "..."), least: titleLeast})
 	}
-	if in.Now.Sub(c.Began) >= stopFrom {
+	took := in.Now.Sub(c.Began)
+	switch {
+	case took < stopFrom:
+		it.every = stopFrom - took
+		return it
+	case took < clockFrom:
+		it.every = clockFrom - took
 		return withStop(it, c, in)
 	}
-	it.every = stopFrom - in.Now.Sub(c.Began)
+	it = withStop(it, c, in)
+	it.pieces = append(it.pieces, newPiece(seconds(took.Truncate(time.Second)), 2))
+	it.every = untilNext(time.Hour-took, time.Second)
 	return it
 }
 
 func withStop(it newsItem, c state.Call, in newsInput) newsItem {
-	if k := in.Key(keymap.Back); c.Foreground && in.Esc && k != "" {
-		it.pieces = append(it.pieces, piece{k + " stops", 2})
-		it.stops = true
+	if k := in.Key(keymap.Back); c.Foreground && in.Esc && k != "" && !isChange(c.Op) {
+		it.pieces = append(it.pieces, piece{text: k + " stops", rank: 3, stops: true})
 	}
 	return it
+}
+
+// isChange reports whether a call takes something to the server that a person has done already. Going back must not
+// take it back: that is what undo is for.
+func isChange(op string) bool {
+	what, verb, _ := strings.Cut(op, ".")
+	switch what {
+	case "threads", "drafts", "labels":
+		return !strings.HasPrefix(verb, "list") && !strings.HasPrefix(verb, "get")
+	}
+	return false
 }
 
 // cause says in few words why a call waits or failed.
@@ -269,145 +279,60 @@ func noticeItem(n state.Notice, in newsInput) newsItem {
 		if i > 1 || i == 1 && n.Kind != state.NoticeFailure {
 			rank = 4 + i
 		}
-		it.pieces = append(it.pieces, piece{p, rank})
+		it.pieces = append(it.pieces, piece{text: p, short: requestID.ReplaceAllString(p, ""), rank: rank})
 	}
-	if k := in.Key(keymap.Undo); n.Undo && k != "" {
-		to := n.UndoTo
-		if to == "" {
-			to = "undoes it"
+	offer := func(a keymap.Action, does, otherwise string, rank int) {
+		if k := in.Key(a); k != "" {
+			it.pieces = append(it.pieces, newPiece(k+" "+cmp.Or(clean.Line(does), otherwise), rank))
 		}
-		it.pieces = append(it.pieces, piece{k + " " + clean.Line(to), 2})
 	}
-	if k := in.Key(keymap.Retry); n.Retry && k != "" {
-		to := n.RetryTo
-		if to == "" {
-			to = "tries again"
-		}
-		it.pieces = append(it.pieces, piece{k + " " + clean.Line(to), 2})
+	if n.Undo {
+		offer(keymap.Undo, n.UndoTo, "undoes it", 2)
+	}
+	if n.Retry {
+		offer(keymap.Retry, n.RetryTo, "tries again", 2)
 	}
 	if n.Kind == state.NoticeFailure {
 		it.tone = dangerTone
-		if k := in.Key(keymap.Dismiss); k != "" {
-			it.pieces = append(it.pieces, piece{k + " dismisses", 3})
+		does := "dismisses"
+		if more := len(in.Status.Failures); more > 1 {
+			does += " all " + strconv.Itoa(more)
 		}
+		offer(keymap.Dismiss, does, "", 3)
 	}
 	return it
 }
+
+// longWhy is what a reason can do without.
+var longWhy = regexp.MustCompile(`^server | \(\d+\)$`)
+
+// requestID is the server's name for an attempt within a sentence; the activity has it too.
+var requestID = regexp.MustCompile(` \(req_[^)]*\)`)
 
 func offlineItem(in newsInput) newsItem {
 	st := in.Status
-	it := newsItem{tone: warnTone, pieces: []piece{{"No connection", 0}}}
+	it := newsItem{tone: warnTone, pieces: []piece{newPiece("No connection", 0)}}
 	if !st.AsOf.IsZero() {
-		it.pieces = append(it.pieces, piece{"showing mail from " + clock(st.AsOf.In(in.Zone), in.Now.In(in.Zone)), 1})
+		it.pieces = append(it.pieces, newPiece("showing mail from "+clock(st.AsOf.In(in.Zone), in.Now.In(in.Zone)), 1))
 	}
 	if left := st.NextTry.Sub(in.Now); !st.NextTry.IsZero() && left > 0 {
-		it.pieces = append(it.pieces, piece{"trying again in " + seconds(left), 2})
+		it.pieces = append(it.pieces, newPiece("trying again in "+seconds(left), 2))
 		it.every = untilNext(left, time.Second)
 	}
 	if n := st.Outbox; n > 0 {
-		it.pieces = append(it.pieces, piece{plural(n, "message waits", "messages wait"), 3})
+		it.pieces = append(it.pieces, newPiece(plural(n, "message waits", "messages wait"), 3))
 	}
 	return it
 }
 
-// clock is a time of today, else with its day.
-func clock(t, now time.Time) string {
-	if t.YearDay() == now.YearDay() && t.Year() == now.Year() {
-		return t.Format("15:04")
-	}
-	if now.Sub(t) < 6*24*time.Hour && now.After(t) {
-		return t.Format("Mon 15:04")
-	}
-	return t.Format("2 Jan 15:04")
-}
-
-// news draws the line of news in at most width cells.
-func news(in newsInput, width int) string {
-	t := in.Theme
+// stoppable reports whether the line of news, as wide as it is, says that esc stops a call.
+func stoppable(in newsInput, width int) bool {
 	items := newsItems(in)
-	more := 0 // what the list of calls shows besides
-	for i, it := range items {
-		if i > 0 && !it.passes {
-			more++
-		}
+	if len(items) == 0 {
+		return false
 	}
-	right := ""
-	switch {
-	case more > 0:
-		right = strconv.Itoa(more) + " more"
-		if k := in.Key(keymap.Activity); k != "" {
-			right += " " + k
-		}
-	case len(items) == 0:
-		var quiet []string
-		if n := in.Status.Outbox; n > 0 {
-			quiet = append(quiet, plural(n, "message waits", "messages wait")+" in the outbox")
-		}
-		if n := in.Status.Unsent; n > 0 {
-			quiet = append(quiet, plural(n, "change", "changes")+" not on the server yet")
-		}
-		if len(quiet) == 0 {
-			return ""
-		}
-		return " " + t.Muted.Render(cutWords(strings.Join(quiet, t.Dot()), width-2, t))
-	}
-	room := width - 2
-	if right != "" && width >= 40 {
-		room -= cells.Width(right) + 2
-	} else {
-		right = ""
-	}
-	text := fitPieces(items[0].pieces, room, t)
-	line := " " + items[0].tone(t).Render(text)
-	if right != "" {
-		line += cells.Blank(width-2-cells.Width(text)-cells.Width(right)) + t.Muted.Render(right)
-	}
-	return line
-}
-
-// fitPieces joins parts with dots; whole parts go, the least needed first, until the rest fits, and only then is the
-// first one cut, between words.
-func fitPieces(pieces []piece, room int, t *Theme) string {
-	list := slices.Clone(pieces)
-	for {
-		text := make([]string, len(list))
-		for i, p := range list {
-			text[i] = p.text
-		}
-		s := strings.Join(text, t.Dot())
-		if cells.Width(s) <= room {
-			return s
-		}
-		worst := 0
-		for i, p := range list {
-			if p.rank >= list[worst].rank {
-				worst = i
-			}
-		}
-		if list[worst].rank == 0 {
-			return cutWords(s, room, t)
-		}
-		list = slices.Delete(list, worst, worst+1)
-	}
-}
-
-// cutWords cuts s to at most room cells, between words when that does not lose too much.
-func cutWords(s string, room int, t *Theme) string {
-	if cells.Width(s) <= room {
-		return s
-	}
-	e := t.Glyphs.Ellipsis
-	cut := cells.Truncate(s, max(0, room-cells.Width(e)), "")
-	if i := strings.LastIndexByte(cut, ' '); i > len(cut)*2/3 {
-		cut = cut[:i]
-	}
-	return cells.Truncate(strings.TrimRight(cut, " ·")+e, room, "")
-}
-
-// stoppable reports whether the line of news says that esc stops a call.
-func stoppable(in newsInput) bool {
-	items := newsItems(in)
-	return len(items) > 0 && items[0].stops
+	_, room := newsRight(in, items, width)
+	return slices.ContainsFunc(fitted(items[0].pieces, room, in.Theme), func(p piece) bool { return p.stops })
 }
 
 // newsEvery is how soon the line of news changes by itself; 0: not before something happens.

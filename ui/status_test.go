@@ -54,6 +54,12 @@ func TestNewsWords(t *testing.T) {
 		{"runs", call("Loading inbox", true, func(*state.Call) {}), "Loading inbox…"},
 		{"runs, too short to tell", call("Loading inbox", true, func(c *state.Call) { c.Began = now.Add(-299 * time.Millisecond) }), ""},
 		{"runs long", call("Loading inbox", true, func(c *state.Call) { c.Began = now.Add(-2 * time.Second) }), "Loading inbox… · esc stops"},
+		{"runs very long", call("Loading inbox", true, func(c *state.Call) { c.Began = now.Add(-12500 * time.Millisecond) }), "Loading inbox… · esc stops · 12 s"},
+		{"a change runs", call("Starring “Dinner?”", true, func(c *state.Call) { c.Op = "threads.star"; c.Began = now.Add(-2 * time.Second) }), "Starring “Dinner?”…"},
+		{"by itself, several", state.Status{Calls: []state.Call{
+			{Op: "threads.counts", Title: "Counting messages", Phase: api.Started, Began: now.Add(-time.Second)},
+			{Op: "threads.get", Title: "Loading 9 threads", Phase: api.Waiting, Attempt: 2, Limit: 3, Status: 503, Until: now.Add(time.Second), Began: now.Add(-time.Second)},
+		}}, "Fetching mail · server busy (503) · try 2 of 3 in 1.0 s" + strings.Repeat(" ", 55) + "! 1 more"},
 		{"runs again", call("Loading inbox", true, func(c *state.Call) { c.Attempt = 2 }), "Loading inbox · try 2 of 3"},
 		{"waits", call("Loading inbox", true, wait(1400*time.Millisecond, "503", 503)), "Loading inbox · server busy (503) · try 2 of 3 in 1.4 s · esc stops"},
 		{"asked to wait", call("Sending to Grace", true, wait(19*time.Second, "Retry-After", 503)), "Sending to Grace · server asks for 20 s · try 2 of 3 in 19 s · esc stops"},
@@ -63,7 +69,7 @@ func TestNewsWords(t *testing.T) {
 			"asked too much", failure(state.Notice{Text: "Loading inbox stopped · server asks for 3 min", Retry: true, RetryTo: "tries again"}),
 			"Loading inbox stopped · server asks for 3 min · R tries again · ctrl+x dismisses",
 		},
-		{"rate limited", state.Status{LimitedUntil: now.Add(time.Minute)}, "Too many requests · slowed down · R tries again"},
+		{"rate limited", state.Status{LimitedUntil: now.Add(time.Minute)}, "Too many requests · slowed down · R tries again · goes on in 60 s"},
 		{
 			"offline",
 			state.Status{Offline: true, AsOf: now.Add(-29 * time.Minute), NextTry: now.Add(24 * time.Second)},
@@ -100,8 +106,8 @@ func TestNewsIsCutByWholeParts(t *testing.T) {
 	in := newsOf(t, state.Status{Calls: []state.Call{c}}, now)
 	for width, want := range map[int]string{
 		80: "Loading inbox · server busy (503) · try 2 of 3 in 1.4 s · esc stops",
-		60: "Loading inbox · try 2 of 3 in 1.4 s · esc stops",
-		45: "Loading inbox · try 2 of 3 in 1.4 s",
+		60: "Loading inbox · busy · try 2 of 3 in 1.4 s · esc stops",
+		45: "Loading inbox · busy · try 2 of 3 in 1.4 s",
 		24: "Loading inbox",
 	} {
 		if got := strings.TrimSpace(ansi.Strip(news(in, width))); got != want {
@@ -117,8 +123,10 @@ func TestNewsKeepsTheReason(t *testing.T) {
 	in := newsOf(t, state.Status{Failures: []state.Notice{fail}}, now)
 	for width, want := range map[int]string{
 		120: "Loading inbox failed · the answer is larger than 64 MiB (req_fault_1) · R tries again · ctrl+x dismisses",
-		90:  "Loading inbox failed · the answer is larger than 64 MiB (req_fault_1) · R tries again",
-		60:  "Loading inbox failed · the answer is larger than 64 MiB…",
+		100: "Loading inbox failed · the answer is larger than 64 MiB · R tries again · ctrl+x dismisses",
+		80:  "Loading inbox failed · the answer is larger than 64 MiB · R tries again",
+		60:  "Loading inbox failed · the answer is larger than 64 MiB",
+		50:  "Loading inbox failed · the answer is larger…",
 		40:  "Loading inbox failed · the answer is…",
 	} {
 		if got := strings.TrimSpace(ansi.Strip(news(in, width))); got != want {
@@ -136,7 +144,7 @@ func TestNewsOrder(t *testing.T) {
 		return strings.TrimSpace(ansi.Strip(news(newsOf(t, st, now), 140)))
 	}
 	all := state.Status{Failures: []state.Notice{fail}, Results: []state.Notice{done}, Calls: []state.Call{run}}
-	if got := first(all); !strings.HasPrefix(got, "Could not archive “Dinner?”: permission denied (req_9c1) · it is back in place") || !strings.HasSuffix(got, "1 more !") {
+	if got := first(all); !strings.HasPrefix(got, "Could not archive “Dinner?”: permission denied (req_9c1) · it is back in place") || !strings.HasSuffix(got, "! 1 more") {
 		t.Errorf("a failure stands first: %q", got)
 	}
 	if got := first(state.Status{Failures: []state.Notice{fail}, Results: []state.Notice{done}}); strings.Contains(got, "more") {
@@ -151,11 +159,11 @@ func TestNewsOrder(t *testing.T) {
 	if got := first(all); !strings.HasPrefix(got, "Loading inbox… · esc stops") {
 		t.Errorf("what runs stands before results: %q", got)
 	}
-	if !stoppable(newsOf(t, all, now)) {
+	if !stoppable(newsOf(t, all, now), 140) {
 		t.Error("the line says that esc stops it")
 	}
 	all.Failures = []state.Notice{fail}
-	if stoppable(newsOf(t, all, now)) {
+	if stoppable(newsOf(t, all, now), 140) {
 		t.Error("esc stops only what the line in sight says")
 	}
 }
@@ -174,5 +182,73 @@ func TestNewsTicksOnlyWhileSomethingCounts(t *testing.T) {
 	}
 	if d := every(state.Status{Offline: true, NextTry: now.Add(90500 * time.Millisecond)}); d != 500*time.Millisecond {
 		t.Errorf("whole seconds change in %v", d)
+	}
+}
+
+// A long name leaves room for why a send waits, when it goes on and how to stop it.
+func TestNewsCutsTheTitleBeforeTheReason(t *testing.T) {
+	now := time.Date(2026, 11, 30, 9, 41, 0, 0, time.UTC)
+	send := state.Call{
+		ID: "c", Op: "emails.send", Title: "Sending to grace.hall@example.org", Phase: api.Waiting, Attempt: 3, Limit: 3,
+		Began: now.Add(-time.Second), Foreground: true, Until: now.Add(500 * time.Millisecond), Status: 503,
+	}
+	other := state.Call{ID: "d", Title: "Counting messages", Began: now.Add(-time.Second)}
+	in := newsOf(t, state.Status{Calls: []state.Call{send, other}}, now)
+	for width, want := range map[int]string{
+		120: "Sending to grace.hall@example.org · server busy (503) · try 3 of 3 in 0.5 s · esc stops",
+		80:  "Sending to grace.hall@exam… · busy · try 3 of 3 in 0.5 s · esc stops",
+		70:  "Sending to grace… · busy · try 3 of 3 in 0.5 s · esc stops",
+		60:  "Sending to grace.h… · busy · try 3 of 3 in 0.5 s",
+	} {
+		got, _, _ := strings.Cut(ansi.Strip(news(in, width)), "  ")
+		if got = strings.TrimSpace(got); got != want {
+			t.Errorf("%d: got %q, want %q", width, got, want)
+		}
+		if stops := strings.Contains(want, "esc stops"); stoppable(in, width) != stops {
+			t.Errorf("%d: esc stops %v, the line says %v", width, !stops, stops)
+		}
+	}
+}
+
+func TestFlashYieldsToWhatIsToSee(t *testing.T) {
+	m := sampleMail()
+	s := startTest(t, m, 80, 24)
+	s.keys("ctrl+r")
+	s.has("Looking for new mail")
+	m.status = state.Status{Calls: []state.Call{{Title: "Checking inbox", Began: m.now.Add(-time.Second), Until: m.now.Add(time.Second), Status: 503, Attempt: 2, Limit: 3}}}
+	s.refresh()
+	s.has("Checking inbox · server busy (503)")
+	s.hasNot("Looking for new mail")
+}
+
+func TestOneKeyDismissesEveryFailure(t *testing.T) {
+	m := sampleMail()
+	m.status = state.Status{Failures: []state.Notice{
+		{ID: 3, Kind: state.NoticeFailure, Text: "Loading sent failed"}, {ID: 2, Kind: state.NoticeFailure, Text: "Loading inbox failed"},
+	}}
+	s := startTest(t, m, 80, 24)
+	s.has("ctrl+x dismisses all 2")
+	s.keys("ctrl+x")
+	if got := m.took(); got != "dismiss 3; dismiss 2" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestEscTakesNoChangeBack(t *testing.T) {
+	m := sampleMail()
+	m.stoppable = true
+	s := startTest(t, m, 80, 24)
+	s.keys("enter")
+	m.status = state.Status{Calls: []state.Call{{Op: "threads.star", Title: "Starring “Dinner?”", Foreground: true, Began: m.now.Add(-5 * time.Second)}}}
+	s.refresh()
+	m.took()
+	s.keys("esc")
+	if got := m.took(); got != "" || s.app.focus != paneThreads {
+		t.Errorf("esc in the reader did %q and stayed in pane %d", got, s.app.focus)
+	}
+	m.status.Calls[0].Op = "threads.list"
+	s.keys("c", "esc")
+	if got := m.took(); strings.Contains(got, "stop") {
+		t.Errorf("esc while a message is written did %q", got)
 	}
 }
