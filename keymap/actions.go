@@ -58,6 +58,7 @@ const (
 	SaveAttachment  Action = "save-attachment"
 	ViewAttachments Action = "view-attachments"
 	FindInside      Action = "find-inside"
+	ViewHTML        Action = "view-html"
 	InviteAccept    Action = "invite-accept"
 	InviteMaybe     Action = "invite-maybe"
 	InviteDecline   Action = "invite-decline"
@@ -250,6 +251,7 @@ var table = []Info{
 	{Copy, []Context{InReader, InActivity}, groupRead, "copy", "Copy: a link or the text of the message, or the details of a call"},
 	{SaveAttachment, []Context{InReader}, groupRead, "save files", "Save an attachment"},
 	{ViewAttachments, []Context{InReader}, groupRead, "view files", "Open an attachment in its program"},
+	{ViewHTML, []Context{InReader}, groupRead, "in browser", "Open the message as it was made, in the browser; nothing is loaded for it"},
 	{FindInside, []Context{InReader}, groupRead, "find", "Find inside the conversation"},
 	{InviteAccept, []Context{InReader}, groupRead, "accept", "Accept the invitation; the organizer is told"},
 	{InviteMaybe, []Context{InReader}, groupRead, "maybe", "Answer “maybe” to the invitation; the organizer is told"},

@@ -138,6 +138,7 @@ func defaultPreset() bindings {
 			Copy:            keys("y"),
 			SaveAttachment:  keys("w"),
 			ViewAttachments: keys("v"),
+			ViewHTML:        keys("V"),
 			FindInside:      keys("g /", "ctrl+s"),
 			InviteAccept:    keys("i y"),
 			InviteMaybe:     keys("i m"),

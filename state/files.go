@@ -292,32 +292,37 @@ func (m *Mail) readFile(thread ThreadID, message, attachment string) {
 			m.filesFailed("Could not open the attachment", err, again)
 			return
 		}
-		go func() {
-			err := m.claim.hold()
-			var dir string
-			if err == nil {
-				dir, err = os.MkdirTemp(m.opts.StateDir, "view-"+m.claim.id+"-")
-			}
-			var names []string
-			if err == nil {
-				names, err = writeFiles(files, map[string]bool{attachment: true}, dir)
-			}
-			m.post(func() {
-				switch {
-				case err != nil:
-					m.addNotice(Notice{Kind: NoticeFailure, Text: "Could not open the attachment: " + err.Error()})
-				case len(names) == 0:
-					m.addNotice(Notice{Kind: NoticeFailure, Text: "The attachment is not there any more"})
-				default:
-					m.opened = append(m.opened, filepath.Join(dir, names[0]))
-					m.changed()
-				}
-			})
-		}()
+		m.view("Could not open the attachment", files, attachment)
 	})
 }
 
-// Opened is the path of a file that ReadFile made ready; each is told once.
+// view writes one of files into a private temporary folder, and tells its path by [Mail.Opened]. what says that it did not.
+func (m *Mail) view(what string, files []api.Attachment, id string) {
+	go func() { // the disk may be slow: neither the loop nor the writer waits for it
+		err := m.claim.hold()
+		var dir string
+		if err == nil {
+			dir, err = os.MkdirTemp(m.opts.StateDir, "view-"+m.claim.id+"-")
+		}
+		var names []string
+		if err == nil {
+			names, err = writeFiles(files, map[string]bool{id: true}, dir)
+		}
+		m.post(func() {
+			switch {
+			case err != nil:
+				m.addNotice(Notice{Kind: NoticeFailure, Text: what + ": " + err.Error()})
+			case len(names) == 0:
+				m.addNotice(Notice{Kind: NoticeFailure, Text: "The attachment is not there any more"})
+			default:
+				m.opened = append(m.opened, filepath.Join(dir, names[0]))
+				m.changed()
+			}
+		})
+	}()
+}
+
+// Opened is the path of a file that ReadFile or ViewHTML made ready; each is told once.
 func (m *Mail) Opened() (path string, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

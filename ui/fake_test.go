@@ -172,6 +172,8 @@ func (m *fakeMail) ReadFile(_ state.ThreadID, message, file string) {
 	m.did("read %s %s", message, file)
 }
 
+func (m *fakeMail) ViewHTML(_ state.ThreadID, message string) { m.did("page of %s", message) }
+
 func (m *fakeMail) Opened() (string, bool) {
 	p := m.opened
 	m.opened = ""

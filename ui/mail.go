@@ -47,7 +47,8 @@ type Mail interface {
 	Undo() bool                                                                        // the newest thing that can be undone, a send too; false: there is nothing
 	SaveFiles(thread state.ThreadID, message string, attachments []string, dir string) // empty attachments: all of them
 	ReadFile(thread state.ThreadID, message, attachment string)                        // to a private temporary file; Opened tells its path
-	Opened() (path string, ok bool)                                                    // the newest file that ReadFile made ready, once
+	ViewHTML(thread state.ThreadID, message string)                                    // to a page in a private temporary file that loads nothing; Opened tells its path
+	Opened() (path string, ok bool)                                                    // the newest file that ReadFile or ViewHTML made ready, once
 
 	// Writing. NewDraft makes a draft in memory; nothing is stored before the first EditDraft.
 	NewDraft(from string) state.Draft

@@ -221,7 +221,7 @@ func (r *reader) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
 		}
 	case tea.KeyMsg:
 		if k := msg.String(); r.number != "" && (k == "0" || k == "backspace") {
-			return r, r.digit(k, f)
+			r.digit(k)
 		}
 	}
 	return r, nil
@@ -300,7 +300,8 @@ func (r *reader) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 		}
 	case keymap.OpenLink:
 		if len(f.Key) == 1 && f.Key[0] >= '0' && f.Key[0] <= '9' {
-			return r, r.digit(f.Key, f), true
+			r.digit(f.Key)
+			break
 		}
 		return r, r.openOnly(f), true
 	case keymap.Copy:
@@ -311,6 +312,8 @@ func (r *reader) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 			break
 		}
 		r.chooseFiles(m, f)
+	case keymap.ViewHTML:
+		r.viewHTML(m, f)
 	case keymap.ViewAttachments:
 		r.viewFiles(m, f)
 	case keymap.FindInside:

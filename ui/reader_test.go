@@ -322,6 +322,22 @@ func TestManyRecipients(t *testing.T) {
 	s.has("From      Very Very", "<person0@a-rather-long-domain.example.org>,\n              Person Number 1 <")
 }
 
+func TestMessageInTheBrowser(t *testing.T) {
+	m := sampleMail()
+	s := startTest(t, m, 80, 24)
+	s.keys("enter")
+	m.took()
+	s.keys("V")
+	if got := m.took(); got != "page of m4" {
+		t.Errorf("%q", got)
+	}
+	s.keys("p", "V")
+	s.has("This message is plain text")
+	if got := m.took(); got != "" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestRepeats(t *testing.T) {
 	for rule, want := range map[string]string{
 		"":                                   "",

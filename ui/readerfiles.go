@@ -31,15 +31,13 @@ func keepEnding(name string, room int) string {
 }
 
 // digit adds to the number of a link, or takes the last digit away.
-func (r *reader) digit(k string, f *Frame) tea.Cmd {
+func (r *reader) digit(k string) {
 	switch {
 	case k == "backspace":
 		r.number = r.number[:len(r.number)-1]
 	case len(r.number) < 4:
 		r.number += k
 	}
-	_ = f
-	return nil
 }
 
 // link is the one whose number has been typed, in the message with the cursor.
@@ -171,4 +169,15 @@ func (r *reader) view1(m *api.Message, i int, f *Frame) {
 	r.wanted = a.AttachmentID
 	f.Mail.ReadFile(r.id, m.ID, a.AttachmentID)
 	f.Flash("Fetching " + fileName(a))
+}
+
+// viewHTML opens a message in the browser, as its sender made it.
+func (r *reader) viewHTML(m *api.Message, f *Frame) {
+	if m == nil || strings.TrimSpace(m.HTML) == "" {
+		f.Flash("This message is plain text: all of it is here")
+		return
+	}
+	r.wanted = m.ID
+	f.Mail.ViewHTML(r.id, m.ID)
+	f.Flash("Opening the message in the browser")
 }

@@ -116,6 +116,7 @@ func (r *reader) Title(f *Frame) string {
 
 func (r *reader) Hints(f *Frame) []keymap.Action {
 	out := []keymap.Action{keymap.Reply, keymap.ReplyAll, keymap.Archive, keymap.Snooze, keymap.Trash}
+	rest := []keymap.Action{keymap.Forward, keymap.Label, keymap.ToggleHeaders, keymap.FindInside}
 	if len(r.th.Messages) > 1 {
 		out = append([]keymap.Action{keymap.NextMessage, keymap.PrevMessage}, out...)
 	}
@@ -126,6 +127,9 @@ func (r *reader) Hints(f *Frame) []keymap.Action {
 		if b := r.bodies[m.ID]; b != nil && b.doc != nil && len(b.doc.Links) > 0 {
 			out = append(out, keymap.OpenLink)
 		}
+		if m.HTML != "" {
+			rest = append(rest, keymap.ViewHTML)
+		}
 	}
-	return append([]keymap.Action{keymap.Back}, append(out, keymap.Forward, keymap.Label, keymap.ToggleHeaders, keymap.FindInside)...)
+	return append([]keymap.Action{keymap.Back}, append(out, rest...)...)
 }
