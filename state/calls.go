@@ -148,6 +148,12 @@ func (m *Mail) finish(c *call, f api.Final, w want) {
 	m.changed()
 }
 
+// notSent reports that nothing of a call left this machine: what it was to do has not happened.
+func notSent(f api.Final) bool {
+	var n *api.NetworkError
+	return f.Attempts == 0 || errors.As(f.Err, &n) && n.NotSent
+}
+
 // contact notes that the server answered: whatever waits for a connection goes now.
 func (m *Mail) contact() {
 	m.lastContact, m.renewal.asked = m.now(), false

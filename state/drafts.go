@@ -19,14 +19,13 @@ const (
 
 // draftDoc is a draft as state.db keeps it.
 type draftDoc struct {
-	Draft  Draft  `json:"draft"`
-	Rev    int64  `json:"rev"`
-	Open   bool   `json:"open"`             // compose has it, in the process By; when that is dead: what it left
-	By     string `json:"by,omitempty"`     // see claim
-	Saved  string `json:"saved"`            // the sum of the text that the server has
-	Lost   bool   `json:"lost"`             // the answer to a save was lost
-	Trying string `json:"try,omitempty"`    // the sum of the text of that save
-	Editor string `json:"editor,omitempty"` // the sum of the text that an editor was given
+	Draft  Draft    `json:"draft"`
+	Rev    int64    `json:"rev"`
+	Open   bool     `json:"open"`             // compose has it, in the process By; when that is dead: what it left
+	By     string   `json:"by,omitempty"`     // see claim
+	Saved  string   `json:"saved"`            // the sum of the text that the server has
+	Lost   *saveTry `json:"try,omitempty"`    // a save that was begun and whose answer is not here
+	Editor string   `json:"editor,omitempty"` // the sum of the text that an editor was given
 }
 
 // draftRecord is a draft in memory.
@@ -34,7 +33,8 @@ type draftRecord struct {
 	draftDoc
 	known    bool // the text is here; false: only the server's id
 	stored   bool // it has a row in state.db
-	sent     bool // it became a message of the outbox
+	sent     bool // it became a message of the outbox, or
+	dropped  bool // was thrown away
 	status   DraftStatus
 	diskAt   time.Time // when it must be written; zero: it is
 	serverAt time.Time // when it goes to the server; zero: nothing to do
@@ -54,7 +54,7 @@ func (rec *draftRecord) here() bool { return rec.mine && rec.Open }
 
 func (d *draftDoc) saveState() SaveState {
 	switch {
-	case d.Lost:
+	case d.Lost != nil:
 		return SaveUnknown
 	case d.Saved != "" && d.Saved == sum(d.Draft):
 		return SaveServer
@@ -64,7 +64,7 @@ func (d *draftDoc) saveState() SaveState {
 
 // savedAs is the state to show: while a save runs its answer is not lost yet.
 func (rec *draftRecord) savedAs() SaveState {
-	if rec.Lost && (rec.call != "" || rec.claiming) {
+	if rec.Lost != nil && (rec.call != "" || rec.claiming) {
 		return SaveDisk
 	}
 	return rec.saveState()
@@ -152,6 +152,9 @@ func (m *Mail) EditDraft(d Draft) {
 func (m *Mail) editDraft(d Draft) *draftRecord {
 	rec := m.drafts[d.ID]
 	if rec == nil {
+		if m.serverDraftsOf(nil)[d.ServerID] { // the lost copy of another draft, which has it back by now
+			d.ServerID = ""
+		}
 		rec = &draftRecord{known: true}
 		rec.Draft = d
 		m.drafts[d.ID] = rec
@@ -232,7 +235,7 @@ func (m *Mail) DiscardDraft(id DraftID) {
 func (m *Mail) discard(id DraftID) {
 	rec := m.drafts[id]
 	m.forgetDraft(rec)
-	rec.sent = true // an answer that is still to come finds nothing to do
+	rec.sent, rec.dropped = true, true // an answer that is still to come finds nothing to do
 	m.state.write(func(tx *sql.Tx) error {
 		if _, err := tx.Exec("DELETE FROM draft WHERE id = ?", string(id)); err != nil {
 			return err
@@ -242,6 +245,8 @@ func (m *Mail) discard(id DraftID) {
 	}, m.logWrite("draft"))
 	if rec.Draft.ServerID != "" {
 		m.deleteServerDraft(rec.Draft.ServerID)
+	} else if rec.call == "" {
+		m.deleteLostDraft(rec.Lost, func() {})
 	}
 	m.changed()
 }
@@ -300,7 +305,7 @@ func (m *Mail) reopened(e *entry) *draftRecord {
 			rec.disk.Store(have.disk.Load())
 		}
 	}
-	rec.Draft, rec.Rev = d, m.nextRev(0)
+	rec.Draft, rec.Rev, rec.Lost = d, m.nextRev(0), e.LostDraft
 	rec.status = DraftStatus{State: SaveDisk, At: m.now()}
 	rec.serverAt = m.now().Add(serverAfter)
 	return rec

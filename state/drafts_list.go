@@ -128,6 +128,11 @@ func (m *Mail) draftsListed(page *api.Page[api.DraftSummary]) {
 			delete(m.drafts, id)
 		}
 	}
+	for _, rec := range m.drafts { // one of them may be what an unanswered save left
+		if rec.Lost != nil && rec.call == "" && !rec.claiming {
+			rec.serverAt = m.now()
+		}
+	}
 	m.changed()
 }
 

@@ -2,9 +2,15 @@ package state
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"codeberg.org/teapost/teapost/api"
 	"codeberg.org/teapost/teapost/internal/bodytext"
@@ -38,7 +44,7 @@ func (m *Mail) saveAtServer(rec *draftRecord) {
 		return
 	}
 	text := sum(rec.Draft)
-	if rec.Lost {
+	if rec.Lost != nil {
 		m.lookForDraft(rec)
 		return
 	}
@@ -48,11 +54,11 @@ func (m *Mail) saveAtServer(rec *draftRecord) {
 	}
 	rec.serverAt = time.Time{}
 	// On disk before the call: after a crash in the middle nobody knows whether it ran.
-	rec.Lost, rec.Trying, rec.claiming = true, text, true
+	rec.Lost, rec.claiming = m.newSaveTry(rec), true
 	m.writeDraftThen(rec, func(err error) {
 		rec.claiming = false
 		if err != nil || rec.sent || m.closing {
-			rec.Lost, rec.Trying = false, ""
+			rec.Lost = nil
 			rec.serverAt = m.now().Add(serverAfter)
 			return
 		}
@@ -68,7 +74,7 @@ func (m *Mail) callSaveDraft(rec *draftRecord, text string) {
 		op = "drafts.update"
 	}
 	rec.call = m.start(want{
-		op: op, title: "Saving draft", purpose: "draft " + string(rec.Draft.ID), priority: api.Visible, foreground: person,
+		op: op, title: "Saving draft", purpose: draftKey(rec.Draft.ID), priority: api.Visible, foreground: person,
 		write: true, resources: []string{"drafts"},
 		run: func(ctx context.Context, c *api.Client) (any, error) {
 			if id != "" {
@@ -93,14 +99,15 @@ func (m *Mail) draftSaved(rec *draftRecord, text string, f api.Final) {
 			m.forgetDraft(rec)
 			return
 		}
-		rec.Lost, rec.Trying, rec.tries = false, "", 0
+		rec.Lost, rec.tries = nil, 0
 		rec.status.Problem = ""
 		if saved.ID != "" { // always go on with this id: it may differ
 			if rec.Draft.ServerID == "" {
 				rec.created = m.next()
 				m.loadCounts()
 			}
-			rec.Draft.ServerID, rec.Saved = saved.ID, text
+			m.hasCopy(rec, saved.ID)
+			rec.Saved = text
 		} else {
 			rec.status.Problem = "the server did not keep it"
 		}
@@ -109,9 +116,12 @@ func (m *Mail) draftSaved(rec *draftRecord, text string, f api.Final) {
 		}
 	case rec.sent:
 		m.forgetDraft(rec)
+		if rec.dropped && rec.Draft.ServerID == "" && !notSent(f) {
+			m.deleteLostDraft(rec.Lost, func() {})
+		}
 		return
 	case errors.As(f.Err, &ae) && ae.Status >= 400 && ae.Status < 500 && ae.Status != 408:
-		rec.Lost, rec.Trying = false, ""
+		rec.Lost = nil
 		rec.status.Problem = reason(f.Err)
 		switch {
 		case ae.Status == 404 && rec.Draft.ServerID != "":
@@ -120,8 +130,8 @@ func (m *Mail) draftSaved(rec *draftRecord, text string, f api.Final) {
 		case ae.Status == 429:
 			rec.serverAt = m.limitedUntil
 		}
-	case f.Attempts == 0:
-		rec.Lost, rec.Trying = false, ""
+	case notSent(f):
+		rec.Lost = nil
 		rec.serverAt = m.now().Add(jitter(growing(15*time.Second, 15*time.Minute, rec.tries)))
 		rec.tries++
 	default:
@@ -133,8 +143,11 @@ func (m *Mail) draftSaved(rec *draftRecord, text string, f api.Final) {
 	m.writeDraft(rec)
 }
 
+// draftKey names the calls and the news about the saving of a draft.
+func draftKey(id DraftID) string { return "draft " + string(id) }
+
 func (m *Mail) lostDraftNotice(rec *draftRecord) {
-	key := "draft " + string(rec.Draft.ID)
+	key := draftKey(rec.Draft.ID)
 	m.removeNotices(func(n *notice) bool { return n.UndoTo == key })
 	m.addNoticeRetry(Notice{
 		Kind: NoticeInfo, RetryTo: "looks", UndoTo: key,
@@ -148,13 +161,16 @@ func (m *Mail) lostDraftNotice(rec *draftRecord) {
 // lookForDraft finds out whether a save whose answer was lost arrived: under its id, else among the newest drafts.
 func (m *Mail) lookForDraft(rec *draftRecord) {
 	rec.serverAt = time.Time{}
-	id, newest := rec.Draft.ServerID, rec.Draft
-	known := m.serverDraftsOf(rec)
-	run := func(ctx context.Context, c *api.Client) (any, error) { return findDraft(ctx, c, id, newest, known) }
-	rec.call = m.start(want{op: "drafts.list", title: "Looking for a draft", purpose: "draft " + string(newest.ID), priority: api.Visible, run: run, done: func(f api.Final) {
+	id, lost := rec.Draft.ServerID, *rec.Lost
+	taken := m.serverDraftsOf(rec)
+	run := func(ctx context.Context, c *api.Client) (any, error) { return findDraft(ctx, c, id, lost, taken) }
+	rec.call = m.start(want{op: "drafts.list", title: "Looking for a draft", purpose: draftKey(rec.Draft.ID), priority: api.Visible, run: run, done: func(f api.Final) {
 		rec.call = ""
 		if rec.sent {
 			m.forgetDraft(rec)
+			if rec.dropped && id == "" {
+				m.deleteLostDraft(rec.Lost, func() {})
+			}
 			return
 		}
 		if f.Err != nil {
@@ -162,16 +178,21 @@ func (m *Mail) lookForDraft(rec *draftRecord) {
 			rec.tries++
 			return
 		}
-		rec.Lost = false
-		if found := f.Value.(foundDraft); found.id != "" {
-			rec.Draft.ServerID = found.id
-			if found.same {
-				rec.Saved = sum(newest)
-			}
-		} else {
-			rec.Draft.ServerID, rec.Saved = "", ""
+		found := f.Value.(foundDraft)
+		if m.serverDraftsOf(rec)[found.id] { // of two drafts with one text another one was quicker
+			rec.serverAt = m.now()
+			return
 		}
-		rec.Trying, rec.tries, rec.status.Problem = "", 0, ""
+		rec.Lost, rec.tries, rec.status.Problem = nil, 0, ""
+		rec.Draft.ServerID, rec.Saved = "", ""
+		if found.id != "" {
+			m.hasCopy(rec, found.id)
+			if found.shape == shape(rec.Draft) {
+				rec.Saved = sum(rec.Draft)
+			}
+		}
+		m.removeNotices(func(n *notice) bool { return n.UndoTo == draftKey(rec.Draft.ID) })
+		m.loadCounts()
 		if rec.Saved != sum(rec.Draft) {
 			rec.serverAt = m.now()
 		}
@@ -179,27 +200,63 @@ func (m *Mail) lookForDraft(rec *draftRecord) {
 	}})
 }
 
-type foundDraft struct {
-	id   string
-	same bool // it holds the newest text
+// hasCopy notes the server's id of a draft. What the list of the server showed under it was this draft.
+func (m *Mail) hasCopy(rec *draftRecord, id string) {
+	rec.Draft.ServerID = id
+	if listed := m.drafts[serverOwned+DraftID(id)]; listed != nil && listed != rec && listed.onlyListed() {
+		listed.sent = true
+		m.forgetDraft(listed)
+	}
 }
 
-func findDraft(ctx context.Context, c *api.Client, id string, want Draft, known map[string]bool) (foundDraft, error) {
+// onlyListed reports that a draft is known from the server's list alone: nobody wrote on it here.
+func (rec *draftRecord) onlyListed() bool {
+	return strings.HasPrefix(string(rec.Draft.ID), string(serverOwned)) && !rec.stored && !rec.mine
+}
+
+type foundDraft struct {
+	id    string // empty: there is none
+	shape string
+}
+
+// saveTry is a save at the server that was begun and whose answer is not here.
+type saveTry struct {
+	Shape string   `json:"shape"` // of what was to be saved
+	Known []string `json:"known"` // the server's drafts from before, as far as they were known here
+}
+
+// newSaveTry is what must be on the disk before rec is saved at the server.
+func (m *Mail) newSaveTry(rec *draftRecord) *saveTry {
+	known := map[string]bool{}
+	for _, id := range m.draftIx.ids {
+		known[id] = true
+	}
+	for _, other := range m.drafts {
+		known[other.Draft.ServerID] = true
+	}
+	maps.Copy(known, m.serverDraftsOf(rec))
+	delete(known, "")
+	return &saveTry{Shape: shape(rec.Draft), Known: slices.Sorted(maps.Keys(known))}
+}
+
+// findDraft looks for what a save left at the server: the draft with that id, else one with exactly its text that was not
+// there before and is of no other draft here. Anything less alike may be what another device is writing.
+func findDraft(ctx context.Context, c *api.Client, id string, lost saveTry, taken map[string]bool) (foundDraft, error) {
 	if id != "" {
 		d, err := c.Drafts.Get(ctx, id)
 		if err == nil {
-			return foundDraft{id: id, same: sameDraft(d, want)}, nil
+			return foundDraft{id, serverShape(d)}, nil
 		}
 		if !errors.Is(err, api.ErrNotFound) {
 			return foundDraft{}, err
 		}
 	}
-	page, err := c.Drafts.List(ctx, api.DraftListParams{Limit: 10})
+	page, err := c.Drafts.List(ctx, api.DraftListParams{Limit: 20})
 	if err != nil {
 		return foundDraft{}, err
 	}
 	for _, s := range page.Items {
-		if known[s.ID] {
+		if taken[s.ID] || slices.Contains(lost.Known, s.ID) {
 			continue
 		}
 		d, err := c.Drafts.Get(ctx, s.ID)
@@ -209,30 +266,36 @@ func findDraft(ctx context.Context, c *api.Client, id string, want Draft, known 
 			}
 			return foundDraft{}, err
 		}
-		same := sameDraft(d, want)
-		if same || d.Subject == want.Subject && want.Subject != "" && sameRecipients(d.To, want.To) && d.ThreadID == string(want.ThreadID) {
-			return foundDraft{id: s.ID, same: same}, nil
+		if serverShape(d) == lost.Shape {
+			return foundDraft{s.ID, lost.Shape}, nil
 		}
 	}
 	return foundDraft{}, nil
 }
 
-func sameDraft(d *api.Draft, want Draft) bool {
-	return d.Subject == want.Subject && sameRecipients(d.To, want.To) &&
-		squeeze(bodytext.FromHTML(d.HTML).Plain()) == squeeze(want.Body)
+// shape identifies what a draft says, however the server writes it down: as HTML, with its own blanks, quotes and marks.
+func shape(d Draft) string { return shapeOf(d.To, d.Cc, d.Bcc, d.Subject, d.Body) }
+
+func serverShape(d *api.Draft) string {
+	list := func(s []string) string { return strings.Join(s, ", ") }
+	return shapeOf(list(d.To), list(d.Cc), list(d.Bcc), d.Subject, bodytext.FromHTML(d.HTML).Plain())
 }
 
-func sameRecipients(have []string, typed string) bool {
-	want := parseAddresses(typed)
-	if len(have) != len(want) {
-		return false
-	}
-	for i, h := range have {
-		if got := parseAddresses(h); len(got) != 1 || !strings.EqualFold(got[0].Email, want[i].Email) {
-			return false
+func shapeOf(to, cc, bcc, subject, body string) string {
+	h := sha256.New()
+	for _, list := range []string{to, cc, bcc} {
+		for _, a := range parseAddresses(list) {
+			fmt.Fprintf(h, "%q ", strings.ToLower(a.Email))
 		}
+		fmt.Fprint(h, "\n")
 	}
-	return true
+	fmt.Fprintf(h, "%q\n%q", squeeze(subject), strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsSymbol(r) {
+			return r
+		}
+		return -1
+	}, body))
+	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
@@ -266,11 +329,33 @@ func (m *Mail) deleteServerDraftThen(id string, then func(asked bool)) {
 	})
 }
 
-// serverDraftsOf are the server's copies of all drafts but that of rec, and of messages in the outbox.
+// deleteLostDraft deletes what a save whose answer was lost may have left of a draft that is no more; lost may be nil. then
+// hears when the server was asked.
+func (m *Mail) deleteLostDraft(lost *saveTry, then func()) {
+	if lost == nil || m.closing {
+		return
+	}
+	taken := m.serverDraftsOf(nil)
+	m.start(want{
+		op: "drafts.list", title: "Looking for a draft", purpose: "draft delete", priority: api.Background,
+		run: func(ctx context.Context, c *api.Client) (any, error) { return findDraft(ctx, c, "", *lost, taken) },
+		done: func(f api.Final) {
+			if f.Err != nil {
+				return
+			}
+			if id := f.Value.(foundDraft).id; id != "" && !m.serverDraftsOf(nil)[id] {
+				m.deleteServerDraft(id)
+			}
+			then()
+		},
+	})
+}
+
+// serverDraftsOf are the server's copies of the drafts that are written here, but that of rec, and of messages in the outbox.
 func (m *Mail) serverDraftsOf(but *draftRecord) map[string]bool {
 	own := map[string]bool{}
 	for _, rec := range m.drafts {
-		if rec != but {
+		if rec != but && !rec.onlyListed() {
 			own[rec.Draft.ServerID] = true
 		}
 	}

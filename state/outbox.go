@@ -58,6 +58,7 @@ type entry struct {
 	Ask          Ask        `json:"ask,omitempty"`
 	SettledAt    time.Time  `json:"settled"`
 	LeftDraft    string     `json:"leftDraft,omitempty"` // the server's draft of it, which is to be deleted
+	LostDraft    *saveTry   `json:"lostDraft,omitempty"` // a save of its draft that was not answered before it was sent
 	Draft        Draft      `json:"draft"`
 	Rev          int64      `json:"rev"` // another one with every write of any process
 
@@ -225,6 +226,9 @@ func (m *Mail) send(d Draft, o SendOptions, old *entry) EntryID {
 		ID: EntryID(newID()), State: EntrySaving, Key: api.NewIdempotencyKey(), Subject: d.Subject, Thread: d.ThreadID,
 		CreatedAt: now, ScheduledAt: o.At.Round(0), Origin: m.opts.Origin, Draft: d, Rev: m.nextRev(0),
 		entryRun: entryRun{mine: true, disk: new(int64)},
+	}
+	if rec := m.drafts[d.ID]; rec != nil && d.ServerID == "" {
+		e.LostDraft = rec.Lost
 	}
 	e.To = append(append(parseAddresses(d.To), parseAddresses(d.Cc)...), parseAddresses(d.Bcc)...)
 	undo := o.Undo

@@ -450,6 +450,14 @@ func (m *Mail) emailKnown(e *entry, mail *api.Email, replayed bool) {
 
 // deleteSentDraft deletes the server's draft of a message that was accepted, at the next start when the program ends first.
 func (m *Mail) deleteSentDraft(e *entry) {
+	if e.LostDraft != nil && e.EmailID != "" && !e.leaving {
+		e.leaving = true
+		m.deleteLostDraft(e.LostDraft, func() {
+			if e.LostDraft, e.leaving = nil, false; m.entry(e.ID) == e {
+				m.saveEntry(e, nil)
+			}
+		})
+	}
 	if e.LeftDraft == "" || e.leaving {
 		return
 	}
