@@ -199,7 +199,6 @@ func (c *core) prepare(ctx context.Context, rq call, cfg callConfig) (*prepared,
 	if cred.token == nil {
 		return p, nil
 	}
-	p.refused = cred.refused
 	if p.credential, err = cred.token(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil, &NetworkError{Cancelled: true, NotSent: true, Err: contextError(ctx)}
@@ -326,9 +325,6 @@ func (t *tries) failed(err error, p *prepared, read int64) retry {
 		t.notSent = false
 		e.Op, e.Attempts = t.op, t.attempt
 		fail.Status, fail.Code, fail.RequestID = e.Status, eventText(e.Code), eventText(e.RequestID)
-		if e.Status == http.StatusUnauthorized && p.refused != nil {
-			p.refused()
-		}
 		switch {
 		case e.Code == codeTooLarge:
 			fail.Cause = "answer too large"

@@ -141,34 +141,6 @@ func TestTokenFuncOncePerCall(t *testing.T) {
 	})
 }
 
-// TestTokenRefused: a 401 to a token of TokenFunc is told, and only that.
-func TestTokenRefused(t *testing.T) {
-	token := func(context.Context) (string, error) { return "token", nil }
-	for _, tt := range []struct {
-		name    string
-		options Options
-		status  int
-		call    []CallOption
-		want    int
-	}{
-		{"refused", Options{TokenFunc: token}, 401, nil, 1},
-		{"something else is wrong", Options{TokenFunc: token}, 403, nil, 0},
-		{"taken", Options{TokenFunc: token}, 200, nil, 0},
-		{"a key of the call's own is refused", Options{TokenFunc: token}, 401, []CallOption{WithAPIKey(testKey)}, 0},
-		{"a fixed token is refused", Options{AccessToken: "token"}, 401, nil, 0},
-	} {
-		told := 0
-		c := testClient(t, answering(tt.status, `{"id":"t1"}`), func(o *Options) {
-			o.APIKey, o.AccessToken, o.TokenFunc = "", tt.options.AccessToken, tt.options.TokenFunc
-			o.TokenRefused = func() { told++ }
-		})
-		_ = ignore(c.Threads.Get(t.Context(), "t1", tt.call...))
-		if told != tt.want {
-			t.Errorf("%s: told %d times, want %d", tt.name, told, tt.want)
-		}
-	}
-}
-
 // TestRawCredentials: a raw call says itself which credential it takes.
 func TestRawCredentials(t *testing.T) {
 	rec := &recorder{next: answering(200, `{}`)}

@@ -167,7 +167,7 @@ type NetworkError struct {
 	Timeout   bool   // the attempt's own time limit passed
 	Cancelled bool   // the caller's context ended, by a cancellation or by its deadline
 	Attempts  int    // attempts that were begun
-	NotSent   bool   // certain that no request of this call left this machine
+	NotSent   bool   // certain that no request of this call left this machine: no attempt had a connection
 	Cause     string // "timeout", "connection refused", "503": why the last attempt failed
 	Err       error  // the error beneath, perhaps nil
 }

@@ -46,9 +46,6 @@ type Options struct {
 	AccessToken string // an OAuth access token
 	// TokenFunc gives an OAuth access token. It is called once a call, before the first attempt.
 	TokenFunc func(context.Context) (string, error)
-	// TokenRefused hears that the server answered 401 to a token of TokenFunc, so that what keeps
-	// tokens can forget it. It must return at once; the call is not repeated.
-	TokenRefused func()
 	// InboxToken opens a temporary mailbox: its calls take it before the credentials above,
 	// but after a key or token of the call's own.
 	InboxToken string
@@ -143,8 +140,6 @@ type credential struct {
 	mode  Mode
 	token func(context.Context) (string, error)
 	print string // fingerprint
-	// refused, which may be nil, hears that the server did not take the token.
-	refused func()
 }
 
 func keyCredential(key string) (credential, error) {
@@ -241,8 +236,7 @@ func optionsCredential(o Options) (credential, error) {
 			}
 			return token, checkToken(token)
 		},
-		print:   "token:function",
-		refused: o.TokenRefused,
+		print: "token:function",
 	}, nil
 }
 

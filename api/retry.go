@@ -129,11 +129,13 @@ func networkCause(err error) string {
 	return "connection failed"
 }
 
-// neverSent reports whether err shows that no connection was made.
+// neverSent reports whether err shows that no connection was made. Of a transport of the caller's own only what it fails
+// with tells.
 func neverSent(err error) bool {
 	var op *net.OpError
 	var dns *net.DNSError
-	return errors.As(err, &dns) || errors.Is(err, errProxy) || errors.As(err, &op) && op.Op == "dial"
+	var unsent unsentError
+	return errors.As(err, &unsent) || errors.As(err, &dns) || errors.Is(err, errProxy) || errors.As(err, &op) && op.Op == "dial"
 }
 
 // undecodable reports whether a body arrived but its compression is broken.

@@ -9,7 +9,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 )
@@ -24,9 +26,28 @@ var (
 	errTryTimeout = errors.New("the attempt took too long")
 )
 
+// wireTransport is net/http's transport, and tells the failure of a request that never had a connection.
+type wireTransport struct{ *http.Transport }
+
+// unsentError is a failure before there was a connection: no name, no way, refused, no TLS, or a proxy that refused. Nothing of
+// the request can have reached the server. That this counts as nothing sent is a rule of ours: the API says nothing of it.
+type unsentError struct{ error }
+
+func (e unsentError) Unwrap() error { return e.error }
+
+func (t wireTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	var connected atomic.Bool
+	trace := httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
+	resp, err := t.Transport.RoundTrip(r.WithContext(httptrace.WithClientTrace(r.Context(), &trace)))
+	if err != nil && !connected.Load() {
+		err = unsentError{err}
+	}
+	return resp, err
+}
+
 // newTransport speaks HTTP/1.1 only: on HTTP/2 net/http repeats a request without
 // a body by itself when the server refuses its stream, and one attempt must be one request.
-func newTransport(base baseURL) *http.Transport {
+func newTransport(base baseURL) wireTransport {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	dialer := net.Dialer{KeepAlive: 15 * time.Second}
@@ -54,7 +75,7 @@ func newTransport(base baseURL) *http.Transport {
 	if !base.local {
 		t.Proxy = proxyFromEnvironment
 	}
-	return t
+	return wireTransport{t}
 }
 
 type attemptKey struct{}
@@ -103,7 +124,6 @@ type prepared struct {
 	header      http.Header // without Authorization
 	body        []byte      // nil: none
 	credential  string
-	refused     func() // nil: nobody hears that the credential was refused
 	idempotency string
 	timeout     time.Duration
 	raw         bool // the answer need not be JSON
@@ -257,9 +277,9 @@ func readBody(resp *http.Response, method string) ([]byte, error) {
 func networkError(caller, try context.Context, err error) *NetworkError {
 	switch {
 	case caller.Err() != nil:
-		return &NetworkError{Cancelled: true, Err: contextError(caller)}
+		return &NetworkError{Cancelled: true, NotSent: neverSent(err), Err: contextError(caller)}
 	case try.Err() != nil:
-		return &NetworkError{Timeout: true, Cause: causeTimeout, Err: err}
+		return &NetworkError{Timeout: true, Cause: causeTimeout, NotSent: neverSent(err), Err: err}
 	}
 	return &NetworkError{Cause: networkCause(err), NotSent: neverSent(err), Err: err}
 }

@@ -101,11 +101,11 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 	}
 	fmt.Fprintln(out, "Type another script and enter to replace the one that is playing; ctrl+c stops.")
 	go readScripts(in, player, out)
-	go func() {
-		<-ctx.Done()
+	stop := context.AfterFunc(ctx, func() {
 		player.Close()
 		_ = srv.Close()
-	}()
+	})
+	defer stop()
 	if err := srv.Serve(ln); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		fmt.Fprintf(errOut, "faultserver: %v\n", err)
 		return 1
