@@ -22,7 +22,7 @@ func begins(list []string, v string) bool {
 
 // misread is the answer to a value that its field does not know.
 func misread(t term, known string) error {
-	return invalidField("query", "%s: takes %s, not “%s”.", t.field, known, printable(t.value))
+	return invalidField("query", "%s: does not know “%s”, but %s.", t.field, printable(t.value), known)
 }
 
 // meaning says what a term means. It is nothing while the term is not finished, and an error when it can never be right.
@@ -72,7 +72,7 @@ func (s *Server) meaning(ctx context.Context, t term) (meaning, error) {
 		case !ok && unfinishedTime(v, now):
 			return meaning{}, nil
 		case !ok:
-			return meaning{}, misread(t, "a day (2026-03-01, today, monday), a month (2026-03, march), a year or an age (12h, 2d, 3w, 6m, 1y)")
+			return meaning{}, misread(t, "2026-03-01, 2026-03, 2026, today, monday, march, 12h, 2d, 3w, 6m and 1y")
 		}
 		if t.field[0] == 'b' || t.field[0] == 'o' {
 			m := message("m.received_at < ?", at.UnixMilli())
@@ -85,7 +85,7 @@ func (s *Server) meaning(ctx context.Context, t term) (meaning, error) {
 	case "larger", "smaller":
 		n, ok := querySize(v)
 		if !ok {
-			return meaning{}, misread(t, "a size (2000, 500k, 2m)")
+			return meaning{}, misread(t, "sizes such as 2000, 500k and 2m")
 		}
 		if t.field == "smaller" {
 			return message("m.size < ?", n), nil
@@ -96,7 +96,7 @@ func (s *Server) meaning(ctx context.Context, t term) (meaning, error) {
 	}
 	if name, rest, ok := strings.Cut(t.value, ":"); ok && !t.quoted && rest != "" && !strings.HasPrefix(rest, "//") {
 		if near := nearField(strings.ToLower(name)); near != "" {
-			return meaning{}, invalidField("query", "%s: is not known; there is %s:. In quotes it is looked for as text.", printable(name), near)
+			return meaning{}, invalidField("query", "There is no %s: but %s:. In quotes it is looked for as text.", printable(name), near)
 		}
 	}
 	return s.textMeaning(ctx, "", t)
@@ -123,7 +123,7 @@ func isMeaning(t term, v string) (meaning, error) {
 	if begins(isValues, v) {
 		return meaning{}, nil
 	}
-	return meaning{}, misread(t, "unread, read, starred, snoozed, muted, sent or answered")
+	return meaning{}, misread(t, "unread, read, starred, snoozed, muted, sent and answered")
 }
 
 // placeMeaning is that of in: and label:, which know folders and labels each.
@@ -166,7 +166,7 @@ func (s *Server) placeMeaning(ctx context.Context, t term, v string) (meaning, e
 	case len(begun) > 0:
 		return meaning{level: levelThread, cond: cond{"0", nil}}, nil
 	case t.field == "in":
-		return meaning{}, misread(t, "a label or "+strings.Join(inValues[:len(inValues)-1], ", ")+" or anywhere")
+		return meaning{}, misread(t, strings.Join(inValues, ", ")+" and the labels")
 	}
 	return meaning{}, invalidField("query", "There is no label “%s”.", printable(t.value))
 }

@@ -365,11 +365,11 @@ func TestSearchRefuses(t *testing.T) {
 		"labels:work":              "label:",
 		"tag:work":                 "label:",
 		"folder:inbox":             "in:",
-		"before:foo":               "a day (2026-03-01",
-		"after:2026-13":            "a month",
+		"before:foo":               "“foo”, but 2026-03-01, 2026-03",
+		"after:2026-13":            "2026-03",
 		"older:3x":                 "12h, 2d",
-		"newer:2026-03-01-01":      "a day",
-		"plan before:31.31.2026":   "a day",
+		"newer:2026-03-01-01":      "2026-03-01",
+		"plan before:31.31.2026":   "2026-03-01",
 		"larger:abc":               "500k",
 		"smaller:-5":               "500k",
 		"is:foo":                   "unread, read, starred",
@@ -378,7 +378,7 @@ func TestSearchRefuses(t *testing.T) {
 		"in:nowhere":               "inbox, archive",
 		"label:work":               "There is no label “work”",
 		"label:\"two words\" plan": "“two words”",
-		"is:\x1b[31mred":           "not “",
+		"is:\x1b[31mred":           "know “",
 	} {
 		out := c.do(422, "GET", "/threads?query="+url.QueryEscape(q), nil)["error"].(obj)
 		if out["param"] != "query" || out["code"] != "invalid_field" || !strings.Contains(out["message"].(string), want) || strings.Contains(out["message"].(string), "\x1b") {
