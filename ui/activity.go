@@ -268,8 +268,40 @@ func (s *activity) Title(f *Frame) string {
 	return "Activity  " + strings.Join(parts, f.Theme.Dot())
 }
 
+// Hints are the keys that do something to what has the cursor.
 func (s *activity) Hints(*Frame) []keymap.Action {
-	return []keymap.Action{
-		keymap.Down, keymap.Up, keymap.Open, keymap.Retry, keymap.Cancel, keymap.CancelAll, keymap.Copy, keymap.Back,
+	out := []keymap.Action{keymap.Down, keymap.Up}
+	_, calls := s.chosen()
+	if len(calls) > 0 {
+		out = append(out, keymap.Open)
 	}
+	if slices.ContainsFunc(calls, func(c state.Call) bool { return c.CanRetry }) {
+		out = append(out, keymap.Retry)
+	}
+	if slices.ContainsFunc(calls, state.Call.Running) {
+		out = append(out, keymap.Cancel)
+	}
+	if len(s.lines) > 0 && s.lines[0].calls[0].Running() {
+		out = append(out, keymap.CancelAll)
+	}
+	if len(calls) > 0 {
+		out = append(out, keymap.Copy)
+	}
+	return append(out, keymap.Back)
+}
+
+// Word says whether what has the cursor folds or unfolds.
+func (s *activity) Word(a keymap.Action, _ *Frame) string {
+	line, calls := s.chosen()
+	switch {
+	case a != keymap.Open:
+		return ""
+	case len(calls) > 1 && s.open[line.id]:
+		return "close"
+	case len(calls) > 1:
+		return "each call"
+	case s.details:
+		return "close"
+	}
+	return "details"
 }

@@ -105,6 +105,9 @@ func (a *app) toPane(action keymap.Action) tea.Cmd {
 	}
 	switch action {
 	case keymap.NextPane:
+		if a.focus == paneThreads && a.reader.id == "" {
+			return a.setFocus(paneFolders) // an empty reader takes no keys
+		}
 		return a.setFocus((a.focus + 1) % 3)
 	case keymap.PrevPane:
 		return a.setFocus((a.focus + 2) % 3)

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"strings"
 
 	"codeberg.org/teapost/teapost/internal/cells"
@@ -137,7 +138,13 @@ func (a *app) newsInput() newsInput {
 // hintLine is the bottom line: the keys of the screen.
 func (a *app) hintLine() string {
 	t, s := a.theme, a.top()
-	hints := a.o.Keys.Hints(s.Context(), s.Hints(a.frame(s))...)
+	f := a.frame(s)
+	hints := a.o.Keys.Hints(s.Context(), s.Hints(f)...)
+	if w, ok := s.(worded); ok {
+		for i := range hints {
+			hints[i].Text = cmp.Or(w.Word(hints[i].Action, f), hints[i].Text)
+		}
+	}
 	end := ""
 	if k := firstKey(a.o.Keys, s.Context(), keymap.Help); k != "" {
 		end = hint(t, k, "keys")

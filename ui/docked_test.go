@@ -15,8 +15,8 @@ func TestSidebarStaysBesideDraftsAndOutbox(t *testing.T) {
 		title   string
 		current string
 	}{
-		{[]string{"g", "d"}, "Drafts", "▌Drafts"},
-		{[]string{"g", "o"}, "Outbox", "▌Outbox"},
+		{[]string{"g", "d"}, "Drafts", "▏Drafts"},
+		{[]string{"g", "o"}, "Outbox", "▏Outbox"},
 	} {
 		m := sampleMail()
 		m.drafts = []state.DraftRow{{ID: "d1", To: "Grace Hall", Subject: "Half a letter", Filled: true}}

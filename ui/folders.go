@@ -207,7 +207,7 @@ func (s *folders) line(fo state.Folder, width int, f *Frame) string {
 	if cursor {
 		on, bar = t.Cursor, t.Accent.With(t.Cursor).Render(t.Glyphs.Bar)
 	} else if current {
-		bar = t.Faint.Render(t.Glyphs.Bar)
+		bar = t.Muted.Render(t.Glyphs.BarDim)
 	}
 	room := max(1, width-2-len(count)-1)
 	return bar + style.With(on).Render(column(t, name, room)) + on.Render(" ") + t.Muted.With(on).Render(count) + on.Render(" ")

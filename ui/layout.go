@@ -96,7 +96,7 @@ func beside(t *Theme, height int, columns []string, widths []int, focus int) str
 	for i := range bars {
 		bars[i] = t.Rule.Render(t.Glyphs.Vertical)
 		if i == focus || i+1 == focus {
-			bars[i] = t.Accent.Render(t.Glyphs.Vertical)
+			bars[i] = t.Accent.Render(t.Glyphs.FocusEdge)
 		}
 	}
 	var b strings.Builder

@@ -179,7 +179,7 @@ func rowStart(t *Theme, cursor, focused bool) (bar string, on Style) {
 	case cursor && focused:
 		return t.Accent.With(t.Cursor).Render(t.Glyphs.Bar), t.Cursor
 	case cursor:
-		return t.Faint.With(t.CursorDim).Render(t.Glyphs.Bar), t.CursorDim
+		return t.Muted.With(t.CursorDim).Render(t.Glyphs.BarDim), t.CursorDim
 	}
 	return " ", Style{}
 }

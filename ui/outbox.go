@@ -230,6 +230,20 @@ func (o *outbox) Hints(f *Frame) []keymap.Action {
 	return append(out, keymap.Down, keymap.Up, keymap.Back, keymap.Activity, keymap.Compose)
 }
 
+// Word says what dropping and sending mean for the chosen entry.
+func (o *outbox) Word(a keymap.Action, _ *Frame) string {
+	if len(o.list) == 0 {
+		return ""
+	}
+	switch e := o.list[o.at]; {
+	case a == keymap.Drop && offTheList(e):
+		return "take off"
+	case a == keymap.SendNow && (e.Ask == state.AskTryAgain || e.Ask == state.AskSendAgain):
+		return "send again"
+	}
+	return ""
+}
+
 // Every follows the countdowns.
 func (o *outbox) Every(f *Frame) time.Duration {
 	d := time.Duration(0)

@@ -148,12 +148,24 @@ func threadRow(t *Theme, r *state.Row, c columns, look rowLook, now time.Time) s
 	}
 	date, dateStyle := when.Short(r.At, now), t.Muted
 	if r.SnoozedUntil.After(now) {
-		date, dateStyle = when.Short(r.SnoozedUntil, now), t.Accent
+		date, dateStyle = wakes(t, r.SnoozedUntil, now, c.date), t.Accent
 	} else if r.At.IsZero() {
 		date = ""
 	}
 	b.WriteString(paint(dateStyle, " "+cells.PadLeft(cells.Truncate(date, c.date, ""), c.date)+" "))
 	return b.String()
+}
+
+// wakes is when a snoozed thread comes back: with the hour in the days to come, and never to be taken for the date of a mail.
+func wakes(t *Theme, at, now time.Time, width int) string {
+	s := when.Short(at, now)
+	if at = at.In(now.Location()); s == at.Format("Mon") && width >= dateLong {
+		return at.Format("Mon 15:04")
+	}
+	if marked := t.Glyphs.Waits + " " + s; cells.Width(marked) <= width {
+		return marked
+	}
+	return s
 }
 
 // rowMarks draws marks in at most room cells, and labels as long as both take at most labelRoom.
@@ -171,25 +183,24 @@ func rowMarks(t *Theme, r *state.Row, room, labelRoom int, on Style) (s string, 
 	add(r.Invite, g.Invite)
 	add(r.Muted, g.Muted)
 	add(r.Pending, g.Pending)
-	glyphs := strings.Join(marks, "")
-	labels := ""
+	var out []string
 	for _, l := range r.Labels {
 		name := "#" + cells.Stable(strings.TrimSpace(clean.LineMax(l.Name, 100)))
-		gap := 0
+		left := labelRoom - width
 		if width > 0 {
-			gap = 1
+			left--
 		}
-		if !cells.Steady(name) || labelRoom-width-gap < 3 {
+		if !cells.Steady(name) || left < 3 {
 			continue
 		}
-		name = cells.Truncate(name, min(labelRoom-width-gap, 12), g.Ellipsis)
-		width += cells.Width(name) + gap
-		labels += t.Label(l.Color).With(on).Render(name)
-		if gap > 0 {
-			labels += Style{}.With(on).Render(" ")
-		}
+		name = cells.Truncate(name, min(left, 12), g.Ellipsis)
+		width += labelRoom - width - left + cells.Width(name)
+		out = append(out, t.Label(l.Color).With(on).Render(name))
 	}
-	return labels + t.Warn.With(on).Render(glyphs), width
+	if len(marks) > 0 {
+		out = append(out, t.Warn.With(on).Render(strings.Join(marks, "")))
+	}
+	return strings.Join(out, Style{}.With(on).Render(" ")), width
 }
 
 // longDate reports whether a date needs its year.

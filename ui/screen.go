@@ -80,6 +80,12 @@ type ticker interface {
 	Every(f *Frame) time.Duration
 }
 
+// worded is a screen on which an action of the bottom line does something else than usual at the moment.
+type worded interface {
+	// Word is what it does, in a word or two; empty: as usual.
+	Word(a keymap.Action, f *Frame) string
+}
+
 // drafter is a screen on which a message is being written.
 type drafter interface {
 	DraftID() state.DraftID

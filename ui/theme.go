@@ -40,11 +40,11 @@ func (s Style) With(o Style) Style {
 
 // Glyphs are the marks of the screens, each with its plain stand-in.
 type Glyphs struct {
-	Bar, Unread, Star, Answered, Attachment, Invite, Muted, Pending, Selected string
-	Folded, Open, Rule, Vertical, Foot, Quote, Ellipsis, Bullet               string
-	TopLeft, TopRight, BottomLeft, BottomRight                                string
-	Caret, More, Done, Failed, Stopped, Waits                                 string
-	Spinner                                                                   []string
+	Bar, BarDim, Unread, Star, Answered, Attachment, Invite, Muted, Pending, Selected string
+	Folded, Open, Rule, Vertical, FocusEdge, Foot, Quote, Ellipsis, Bullet            string
+	TopLeft, TopRight, BottomLeft, BottomRight                                        string
+	Caret, More, Done, Failed, Stopped, Waits                                         string
+	Spinner                                                                           []string
 }
 
 // Theme holds the semantic tokens that the screens draw with. Colour never carries a meaning alone.
@@ -160,22 +160,24 @@ func NewTheme(choice string, colors Colors, ascii bool) *Theme {
 	if ascii {
 		t.Glyphs = asciiGlyphs
 	} else if colors == ColorsNone {
-		t.Glyphs.Bar, t.Glyphs.Unread, t.Glyphs.Star, t.Glyphs.Answered, t.Glyphs.Attachment, t.Glyphs.Muted = ">", "*", "!", "r", "@", "m"
+		// What colour would tell apart, the marks do.
+		t.Glyphs.Bar, t.Glyphs.BarDim, t.Glyphs.FocusEdge = ">", ":", "┃"
+		t.Glyphs.Unread, t.Glyphs.Star, t.Glyphs.Answered, t.Glyphs.Attachment, t.Glyphs.Muted = "*", "!", "r", "@", "m"
 	}
 	return t
 }
 
 var unicodeGlyphs = Glyphs{
-	Bar: "▌", Unread: "●", Star: "⚑", Answered: "↩", Attachment: "📎", Invite: "◫", Muted: "🔇", Pending: "↑", Selected: "✓",
-	Folded: "▸", Open: "▾", Rule: "─", Vertical: "│", Foot: "┴", Quote: "┊", Ellipsis: "…", Bullet: "·",
+	Bar: "▌", BarDim: "▏", Unread: "●", Star: "⚑", Answered: "↩", Attachment: "📎", Invite: "◫", Muted: "🔇", Pending: "↑", Selected: "✓",
+	Folded: "▸", Open: "▾", Rule: "─", Vertical: "│", FocusEdge: "│", Foot: "┴", Quote: "┊", Ellipsis: "…", Bullet: "·",
 	TopLeft: "┌", TopRight: "┐", BottomLeft: "└", BottomRight: "┘",
 	Caret: "▏", More: "↓", Done: "✓", Failed: "✗", Stopped: "⦸", Waits: "◷",
 	Spinner: []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"},
 }
 
 var asciiGlyphs = Glyphs{
-	Bar: ">", Unread: "*", Star: "!", Answered: "r", Attachment: "@", Invite: "c", Muted: "m", Pending: "^", Selected: "x",
-	Folded: "+", Open: "-", Rule: "-", Vertical: "|", Foot: "+", Quote: "|", Ellipsis: "~", Bullet: "-",
+	Bar: ">", BarDim: ":", Unread: "*", Star: "!", Answered: "r", Attachment: "@", Invite: "c", Muted: "m", Pending: "^", Selected: "x",
+	Folded: "+", Open: "-", Rule: "-", Vertical: "|", FocusEdge: "|", Foot: "+", Quote: "|", Ellipsis: "~", Bullet: "-",
 	TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
 	Caret: "_", More: "v", Done: "+", Failed: "x", Stopped: "o", Waits: "w",
 	Spinner: []string{"|", "/", "-", "\\"},

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -22,10 +23,11 @@ const (
 // threads is the list of threads of one view.
 type threads struct {
 	listing[state.ThreadID]
-	view   state.View
-	shown  bool // some view has been opened
-	list   state.List
-	oldest time.Time // of all rows: the dates of old ones need a wider column
+	view    state.View
+	shown   bool // some view has been opened
+	list    state.List
+	oldest  time.Time // of all rows: the dates of old ones need a wider column
+	snoozed bool      // a row has a time at which it wakes, which needs that too
 
 	places   map[state.View]state.ThreadID // where the cursor was in other views
 	past     []state.View
@@ -79,7 +81,7 @@ func named(v state.View) state.View {
 // open shows a view and remembers the one before.
 func (s *threads) open(v state.View, f *Frame) {
 	v = named(v)
-	if v != s.view && s.shown {
+	if v != s.view && s.shown && (s.view.Query == "" || v.Query == "") {
 		if len(s.past) == 0 || s.past[len(s.past)-1] != s.view {
 			s.past = append(s.past, s.view)
 		}
@@ -135,13 +137,14 @@ func (s *threads) refresh(f *Frame) {
 	s.list = f.Mail.List(s.view)
 	if s.list.Rev != old.Rev || s.list.View != old.View || len(s.list.Rows) != len(s.ids) {
 		ids := make([]state.ThreadID, len(s.list.Rows))
-		s.oldest = time.Time{}
+		s.oldest, s.snoozed = time.Time{}, false
 		for i := range s.list.Rows {
 			r := &s.list.Rows[i]
 			ids[i] = r.ID
 			if !r.At.IsZero() && (s.oldest.IsZero() || r.At.Before(s.oldest)) {
 				s.oldest = r.At
 			}
+			s.snoozed = s.snoozed || r.SnoozedUntil.After(f.Now)
 		}
 		s.settle(ids)
 	}
@@ -335,7 +338,7 @@ func (s *threads) View(f *Frame) string {
 		return block(s.empty(f), f.Width, f.Height)
 	}
 	last := min(len(rows), s.top+f.Height)
-	long := longDate(s.oldest, f.Now)
+	long := longDate(s.oldest, f.Now) || s.snoozed
 	key := rowCacheKey{s.view, s.list.Rev, f.Width, long, f.Now.Unix() / 60, t, f.Focused}
 	if key != s.cacheKey {
 		clear(s.cache)
@@ -454,6 +457,23 @@ func (s *threads) Hints(f *Frame) []keymap.Action {
 		return append(moves, keymap.Spam, keymap.Trash, keymap.Search, keymap.GoFolders)
 	}
 	return append(moves, keymap.Archive, keymap.Snooze, keymap.Trash, keymap.Compose, keymap.Search, keymap.Undo, keymap.GoFolders)
+}
+
+// Word says which way an action goes that goes both ways.
+func (s *threads) Word(a keymap.Action, f *Frame) string {
+	every := func(has func(state.Row) bool) bool {
+		rows := s.targets()
+		return len(rows) > 0 && !slices.ContainsFunc(rows, func(r state.Row) bool { return !has(r) })
+	}
+	switch {
+	case a == keymap.Spam && roleOf(s.view, f) == state.RoleSpam:
+		return "not spam"
+	case a == keymap.Star && every(func(r state.Row) bool { return r.Starred }):
+		return "unstar"
+	case a == keymap.Unread && !every(func(r state.Row) bool { return !r.Unread }):
+		return "read"
+	}
+	return ""
 }
 
 // roleOf is what a view is for.

@@ -367,3 +367,64 @@ func TestUndoOfWhatDoesNotComeBack(t *testing.T) {
 		t.Errorf("new mail took the cursor after it was moved: %q", got)
 	}
 }
+
+func TestBackFromASearchGoesToTheList(t *testing.T) {
+	m := sampleMail()
+	s := startTest(t, m, 80, 24)
+	s.keys("/", "one", "enter", "/", "two", "enter")
+	s.has("Search “two”")
+	m.took()
+	s.keys("esc")
+	if got := m.took(); got != "open view inbox" {
+		t.Errorf("esc from the second search did %q", got)
+	}
+}
+
+func TestLabelsOfARowStandApart(t *testing.T) {
+	th := NewTheme("dark", ColorsNone, false)
+	r := state.Row{Labels: []state.Label{{Name: "home"}, {Name: "work"}, {Name: "a very long one"}}}
+	for _, tt := range []struct {
+		room int
+		star bool
+		want string
+	}{
+		{40, false, "#home #work #a very lon…"},
+		{40, true, "#home #work #a very lon… !"},
+		{11, false, "#home #work"},
+		{10, false, "#home #wo…"},
+		{8, true, "#home !"},
+		{2, false, ""},
+	} {
+		r.Starred = tt.star
+		got, width := rowMarks(th, &r, 10, tt.room, Style{})
+		if got != tt.want || width != cells.Width(got) {
+			t.Errorf("in %d cells: %q of %d cells, want %q", tt.room, got, width, tt.want)
+		}
+	}
+}
+
+// Without colour the frame still tells which pane has the keys.
+func TestFocusIsSeenWithoutColour(t *testing.T) {
+	for _, ascii := range []bool{false, true} {
+		s := startTest(t, sampleMail(), 140, 40, func(o *Options) { o.Colors, o.ASCII = ColorsNone, ascii })
+		list := s.frame()
+		s.keys("h")
+		if folders := s.frame(); strings.SplitN(folders, "\n", 3)[1] == strings.SplitN(list, "\n", 3)[1] {
+			t.Errorf("the frame is the same with the keys in the sidebar:\n%s", folders)
+		}
+	}
+}
+
+func TestTabGoesRoundPastAnEmptyReader(t *testing.T) {
+	m := sampleMail()
+	clear(m.threads)
+	s := startTest(t, m, 140, 40)
+	s.keys("tab")
+	if s.app.focus != paneFolders {
+		t.Errorf("tab goes to pane %d", s.app.focus)
+	}
+	s.keys("tab")
+	if s.app.focus != paneThreads {
+		t.Errorf("and back to pane %d", s.app.focus)
+	}
+}
