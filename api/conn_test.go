@@ -171,7 +171,7 @@ func TestTLS(t *testing.T) {
 	if e := asNetworkError(t, err); e.Cause != "certificate not trusted" {
 		t.Errorf("%+v", e)
 	}
-	transport := c.core.transport.(*http.Transport)
+	transport := c.core.transport.(wireTransport)
 	transport.TLSClientConfig.RootCAs = srv.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 	conns.Store(0)
 	for range 5 {
