@@ -1,10 +1,8 @@
 package ui
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -452,54 +450,6 @@ func TestComposeSaveNeverSends(t *testing.T) {
 	}
 }
 
-func TestComposeEditor(t *testing.T) {
-	d := newDesk()
-	f := &Frame{Width: 80, Height: 20, Now: deskNow, Mail: d, Options: &Options{Mail: d, Editor: []string{"vi"}}, Theme: NewTheme("", ColorsNone, false), asks: new([]tea.Msg)}
-	c := newCompose(replyDraft()).(*compose)
-	_, cmd, _ := c.Act(keymap.Editor, f)
-	if cmd == nil || len(d.edits) != 1 {
-		t.Fatal("the newest text must be handed over before the editor opens")
-	}
-	msg, ok := cmd().(editorFileMsg)
-	if !ok || msg.path == "" {
-		t.Fatalf("got %#v", msg)
-	}
-	if _, cmd = c.Update(msg, f); cmd == nil {
-		t.Fatal("the editor was not started")
-	}
-	c.Update(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("lost")}, f)
-	d.file = replyDraft()
-	d.file.Body = "From the editor\r\n\x1b[31mred\n"
-	_, cmd = c.Update(editorDoneMsg{draft: "d1"}, f)
-	c.Update(cmd(), f)
-	if got := c.texts[partBody].text(); got != "From the editor\nred\n" {
-		t.Errorf("the text is %q", got)
-	}
-	if got := d.edits[len(d.edits)-1].Body; got != "From the editor\nred\n" {
-		t.Errorf("kept %q", got)
-	}
-	c.Act(keymap.EditUndo, f)
-	if got := c.texts[partBody].text(); got != replyDraft().Body {
-		t.Errorf("undo must bring back what stood there before: %q", got)
-	}
-	d.fileErr = errors.New("permission denied")
-	_, cmd, _ = c.Act(keymap.Editor, f)
-	c.Update(cmd(), f)
-	if c.editing {
-		t.Error("the text must be free again when the file cannot be written")
-	}
-	if got := editorProblem("ed", fmt.Errorf("x: %w", exec.ErrNotFound)); !strings.Contains(got, "There is no program “ed”") {
-		t.Errorf("got %q", got)
-	}
-}
-
-func TestEditorEnvironmentHasNoCredential(t *testing.T) {
-	got := editorEnv([]string{"HOME=/x", "OPENEMAIL_API_KEY=secret", "OpenEmail_Base_URL=y", "TERM=z"})
-	if !slices.Equal(got, []string{"HOME=/x", "TERM=z"}) {
-		t.Errorf("got %q", got)
-	}
-}
-
 // Who opens a draft again goes on where the own text ends.
 func TestComposeGoesOnWhereTheTextEnds(t *testing.T) {
 	quote := "On Fri 27 Nov 2026, Grace Hall wrote:\n> The second pass is done.\n"
@@ -519,17 +469,6 @@ func TestComposeGoesOnWhereTheTextEnds(t *testing.T) {
 		if first, _, _ := strings.Cut(strings.TrimLeft(c.body, "\n"), "\n"); first != "" {
 			s.sees(strings.TrimPrefix(first, "> first")) // the text is seen from its beginning
 		}
-	}
-}
-
-// A program that finds a pipe where its terminal should be warns, or draws nothing.
-func TestEditorWritesToTheTerminal(t *testing.T) {
-	cmd := editorCommand([]string{"vim", "-n"}, "/tmp/draft.txt")
-	if cmd.Stdout != os.Stdout {
-		t.Errorf("standard output is %T", cmd.Stdout)
-	}
-	if want := []string{"vim", "-n", "/tmp/draft.txt"}; !slices.Equal(cmd.Args, want) {
-		t.Errorf("runs %q, want %q", cmd.Args, want)
 	}
 }
 

@@ -68,6 +68,7 @@ func (m *fakeMail) Folders() []state.Folder  { return m.folders }
 func (m *fakeMail) NewLabel(name string, ids []state.ThreadID) {
 	m.did("new label %s on %v", name, ids)
 }
+
 func (m *fakeMail) EditLabel(l state.Label)           { m.did("edit label %s %s %s", l.ID, l.Name, l.Color) }
 func (m *fakeMail) DeleteLabel(id string)             { m.did("delete label %s", id) }
 func (m *fakeMail) LabelColors() []state.LabelColor   { return nil }
