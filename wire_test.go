@@ -1,69 +1,32 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"runtime"
 	"testing"
+	"time"
 
-	"codeberg.org/teapost/teapost/api"
-	"codeberg.org/teapost/teapost/config"
+	"codeberg.org/teapost/teapost/state"
 )
 
-// TestRefusedTokenIsFetchedAgain: a token that the server does not take any more is not kept: what goes on goes with what
-// the command says by then.
-func TestRefusedTokenIsFetchedAgain(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the command of this test is cat")
-	}
-	dir := t.TempDir()
-	for _, v := range []string{"CONFIG", "DATA", "STATE", "CACHE"} {
-		t.Setenv("XDG_"+v+"_HOME", filepath.Join(dir, v))
-	}
-	for _, v := range []string{config.EnvAPIKey, config.EnvAccessToken, config.EnvBaseURL} {
-		t.Setenv(v, "")
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer second" {
-			w.WriteHeader(http.StatusUnauthorized)
+func TestUnsent(t *testing.T) {
+	of := func(states ...state.EntryState) []state.Entry {
+		var out []state.Entry
+		for _, s := range states {
+			out = append(out, state.Entry{State: s})
 		}
-		fmt.Fprint(w, `{}`)
-	}))
-	defer server.Close()
-	token, file := filepath.Join(dir, "token"), filepath.Join(dir, "config.toml")
-	write := func(path, text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+		return out
+	}
+	planned := state.Entry{State: state.EntryQueued, ScheduledAt: time.Now().Add(time.Hour)}
+	for _, tt := range []struct {
+		entries []state.Entry
+		want    string
+	}{
+		{nil, ""},
+		{append(of(state.EntrySent, state.EntryAccepted, state.EntryCancelled, state.EntryFailed), planned), ""},
+		{of(state.EntryWaiting, state.EntrySent), "1 message has not left yet. It stays in the outbox; `teapost outbox send` tries now."},
+		{of(state.EntryQueued, state.EntryHeld, state.EntryUnknown), "3 messages have not left yet. They stay in the outbox; `teapost outbox send` tries now."},
+	} {
+		if got := unsent(tt.entries); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.entries, got, tt.want)
 		}
-	}
-	write(file, fmt.Sprintf("[accounts.work]\nbase_url = %q\naccess_token_command = [\"cat\", %q]\n", server.URL, token))
-	write(token, "first\n")
-	cfg, err := config.Load(config.Flags{ConfigFile: file}, config.OSEnv)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := openMailbox(t.Context(), cfg, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	if _, err := b.options.Client.Me.Ping(t.Context()); !errors.Is(err, api.ErrAuthentication) {
-		t.Errorf("with the old token: %v", err)
-	}
-	write(token, "second\n")
-	again, _, err := b.options.Renew(t.Context())
-	if err != nil || again == nil {
-		t.Fatalf("asked for again: %v, %v", again, err)
-	}
-	if _, err := again.Me.Ping(t.Context()); err != nil {
-		t.Errorf("with the new one: %v", err)
 	}
 }
