@@ -20,6 +20,7 @@ type threadQuery struct {
 	message []cond // all of them, and match, hold for one message of the thread
 	match   string
 	without []string // expressions that no message of the thread matches
+	indexed bool     // an index finds what message is about
 	few     []cond   // queries of which each gives all threads that can be meant, by an index
 	from    int64    // bounds of match; 0 is none
 	until   int64
@@ -33,14 +34,17 @@ func (s *Server) findThreads(ctx context.Context, q *threadQuery, cur cursor, af
 	}
 	conds := slices.Clone(q.threads)
 	if len(q.message) > 0 {
-		message := joinConds(q.message, " AND ")
+		message, most := joinConds(q.message, " AND "), fewHits
+		if q.indexed {
+			most = fewIndexed
+		}
 		// The sign keeps SQLite from reading all messages in the order of their threads.
 		ids, err := s.ids(ctx, "SELECT DISTINCT +m.thread_id FROM messages m WHERE "+message.sql+" LIMIT ?",
-			append(slices.Clone(message.args), fewHits+1)...)
+			append(slices.Clone(message.args), most+1)...)
 		if err != nil {
 			return nil, err
 		}
-		if len(ids) <= fewHits {
+		if len(ids) <= most {
 			if ids, err = s.leaveOut(ctx, q.without, ids); err != nil {
 				return nil, searchError(err)
 			}
@@ -81,6 +85,8 @@ func (s *Server) findThreads(ctx context.Context, q *threadQuery, cur cursor, af
 const (
 	// fewHits is up to how many threads are found first and sorted then.
 	fewHits = 3000
+	// fewIndexed is the same where an index finds them.
+	fewIndexed = 10_000
 	// fewThreads is up to how many threads that a condition leaves are all looked into for a text.
 	fewThreads = 1000
 	// firstWindow is how many of the newest messages that match are looked at first. Each further window is

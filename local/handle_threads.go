@@ -75,7 +75,7 @@ func (s *Server) threadQuery(c *call) (*threadQuery, error) {
 		}
 		q.threads = append(q.threads, found.threads...)
 		q.message, q.match, q.from, q.until = found.message, found.match, found.from, found.until
-		q.without, q.few = found.without, found.few
+		q.without, q.few, q.indexed = found.without, found.few, found.indexed
 	}
 	for id := range strings.SplitSeq(c.query.Get("labelIds"), ",") {
 		if id = strings.TrimSpace(id); id == "" {

@@ -22,6 +22,7 @@ type search struct {
 	without []string
 	message []cond
 	threads []cond
+	indexed bool
 	few     []cond
 	nothing bool // the query holds nothing that can be searched for
 	// The days of the messages, as numbers in the search index. They bound what match reads; the conditions
@@ -174,6 +175,7 @@ func (m *meaning) alone(out *search) bool {
 		out.place = m.place
 	case m.level == levelMessage && !m.negate:
 		out.message = append(out.message, m.cond)
+		out.indexed = out.indexed || m.few != ""
 		out.from = max(out.from, m.from)
 		if m.until != 0 && (out.until == 0 || m.until < out.until) {
 			out.until = m.until

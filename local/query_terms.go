@@ -77,10 +77,12 @@ func (s *Server) meaning(ctx context.Context, t term) (meaning, error) {
 		if t.field[0] == 'b' || t.field[0] == 'o' {
 			m := message("m.received_at < ?", at.UnixMilli())
 			m.until = searchDay(at.UnixMilli()) + 1<<searchDayBits
+			m.few = "SELECT thread_id FROM messages WHERE received_at < ?"
 			return m, nil
 		}
 		m := message("m.received_at >= ?", at.UnixMilli())
 		m.from = searchDay(at.UnixMilli())
+		m.few = "SELECT thread_id FROM messages WHERE received_at >= ?"
 		return m, nil
 	case "larger", "smaller":
 		n, ok := querySize(v)
