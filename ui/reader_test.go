@@ -338,6 +338,22 @@ func TestMessageInTheBrowser(t *testing.T) {
 	}
 }
 
+func TestANewLabelIsSeen(t *testing.T) {
+	m := sampleMail()
+	s := startTest(t, m, 80, 24)
+	s.keys("j", "enter")
+	th := m.threads["t2"]
+	th.Row.Starred, th.Row.Labels, th.Rev = false, nil, 2
+	m.threads["t2"] = th
+	s.refresh()
+	s.hasNot("starred")
+	th.Row.Labels, th.Rev = m.labels[:1], 3
+	th.Messages[0].Text = strings.Repeat("a line\n", 40)
+	m.threads["t2"] = th
+	s.refresh()
+	s.has("#home", "to you")
+}
+
 func TestRepeats(t *testing.T) {
 	for rule, want := range map[string]string{
 		"":                                   "",

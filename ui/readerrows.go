@@ -88,7 +88,7 @@ func (r *reader) build(f *Frame) {
 		r.head(m, f)
 		r.content(m, f)
 	}
-	if at >= 0 && at < len(r.heads) {
+	if at >= 0 && at < len(r.heads) && r.top > 0 { // at the very top, labels that are new are to be seen
 		r.top = r.heads[at] + off
 	}
 	r.clamp(len(r.rows), f.Height)
