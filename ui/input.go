@@ -49,6 +49,11 @@ func (in *input) Insert(s string) {
 
 // Key handles a key of the field and reports whether the text changed and whether the key was one of its own.
 func (in *input) Key(k tea.KeyMsg) (changed, handled bool) {
+	if (k.Type == tea.KeyRunes || k.Type == tea.KeySpace) && !k.Alt {
+		// Letters that came in one piece may spell the name of a key.
+		in.Insert(string(k.Runes))
+		return len(k.Runes) > 0, true
+	}
 	switch k.String() {
 	case "left", "ctrl+b":
 		in.pos = in.before(in.pos)
@@ -78,10 +83,6 @@ func (in *input) Key(k tea.KeyMsg) (changed, handled bool) {
 	case "ctrl+k":
 		return in.cut(in.pos, len(in.text)), true
 	default:
-		if (k.Type == tea.KeyRunes || k.Type == tea.KeySpace) && !k.Alt {
-			in.Insert(string(k.Runes))
-			return len(k.Runes) > 0, true
-		}
 		return false, false
 	}
 	return false, true

@@ -238,6 +238,8 @@ func (o *outbox) Word(a keymap.Action, _ *Frame) string {
 	switch e := o.list[o.at]; {
 	case a == keymap.Drop && offTheList(e):
 		return "take off"
+	case a == keymap.Undo:
+		return "take back"
 	case a == keymap.SendNow && (e.Ask == state.AskTryAgain || e.Ask == state.AskSendAgain):
 		return "send again"
 	}
