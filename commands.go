@@ -155,12 +155,12 @@ func composeOnScreen(ctx context.Context, flags config.Flags, d state.Draft, att
 		return openMail(ctx, flags, &d)
 	}
 	err := withMail(ctx, flags, func(m *state.Mail) error {
-		if d.From == "" {
-			d.From = m.NewDraft("").From
-		}
+		d = begun(m, d)
 		d.ID = state.NewDraftID()
 		var err error
-		d, err = storeDraft(ctx, m, d, attach)
+		if d, err = storeDraft(ctx, m, d, attach); err != nil {
+			m.DiscardDraft(d.ID)
+		}
 		return err
 	})
 	if err != nil {

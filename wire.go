@@ -101,11 +101,12 @@ func openMailbox(ctx context.Context, cfg *config.Config, passive bool) (b *mail
 	}
 	b.options.StateDir, b.options.CacheDir = cfg.StateDir(b.name), cfg.CacheDir(b.name)
 	b.options.Log, b.options.Passive = log, passive
+	b.options.Signature = cfg.Account.Signature
 	b.options.Undo = cfg.UI.UndoTime
 	if b.options.Undo == 0 {
 		b.options.Undo = -1
 	}
-	if from := cfg.Account.From; from != "" && !b.sample {
+	if from := cfg.Account.From; from != "" && b.server == nil {
 		a, err := state.ParseAddress(from)
 		if err != nil {
 			return b, &config.Error{Where: cfg.Where("accounts", cfg.Account.Name, "from"), What: err.Error()}
@@ -126,7 +127,7 @@ func openMailbox(ctx context.Context, cfg *config.Config, passive bool) (b *mail
 // openLocal opens the mailbox on this machine: the person's own once there is mail in it, the sample until then.
 func (b *mailbox) openLocal(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
 	dir := cfg.DataDir()
-	o := local.Options{Dir: dir, Addresses: cfg.Local.Addresses, Relay: relayOf(cfg), Log: log}
+	o := local.Options{Dir: dir, Addresses: cfg.Local.Addresses, Name: cfg.Local.Name, Relay: relayOf(cfg), Log: log}
 	_, err := os.Stat(filepath.Join(dir, "mail.db"))
 	own := err == nil
 	if own {
@@ -177,9 +178,9 @@ func openData(ctx context.Context, flags config.Flags, sample bool) (*config.Con
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	o := local.Options{Dir: cfg.DataDir(), Addresses: cfg.Local.Addresses, Relay: relayOf(cfg), Log: log}
+	o := local.Options{Dir: cfg.DataDir(), Addresses: cfg.Local.Addresses, Name: cfg.Local.Name, Relay: relayOf(cfg), Log: log}
 	if sample {
-		o.Dir, o.Addresses, o.Reply, o.Relay = filepath.Join(o.Dir, "sample"), nil, local.SampleReply, nil
+		o.Dir, o.Addresses, o.Name, o.Reply, o.Relay = filepath.Join(o.Dir, "sample"), nil, "", local.SampleReply, nil
 	}
 	s, err := local.Open(ctx, o)
 	if err != nil {
@@ -246,8 +247,8 @@ func openMail(ctx context.Context, flags config.Flags, draft *state.Draft) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, closeMail(mail)) }()
-	if draft != nil && draft.From == "" {
-		draft.From = mail.NewDraft("").From
+	if draft != nil && draft.UpdatedAt.IsZero() { // else it is stored already
+		*draft = begun(mail, *draft)
 	}
 	screen := &screenWriter{File: os.Stdout}
 	model := ui.New(ui.Options{
@@ -298,6 +299,18 @@ func unsent(entries []state.Entry) string {
 		return "1 message has not left yet. It stays in the outbox; `teapost outbox send` tries now."
 	}
 	return fmt.Sprintf("%d messages have not left yet. They stay in the outbox; `teapost outbox send` tries now.", n)
+}
+
+// begun gives a draft from the command line what a new message begins with: a sender and the signature.
+func begun(m *state.Mail, d state.Draft) state.Draft {
+	empty := m.NewDraft("")
+	if d.From == "" {
+		d.From = empty.From
+	}
+	if empty.Body != "" {
+		d.Body = strings.TrimRight(d.Body, "\n") + empty.Body
+	}
+	return d
 }
 
 // closeMail writes what must be written. Calls end at once; what is left is the disk.

@@ -32,6 +32,8 @@ type Account struct {
 	Name    string // unique among a person's accounts and fit for a folder's name
 	BaseURL string // as ParseBaseURL writes it; empty for a local one
 	From    string // the address to write from; may be empty
+	// Signature stands under new messages; empty for none.
+	Signature string
 	// Source says in words where the credential comes from: a variable, a file, a command.
 	Source string
 
@@ -84,7 +86,7 @@ func (c *Config) checkAccounts() (map[string]Account, error) {
 			})
 			continue
 		}
-		a := Account{Kind: Remote, Name: name, BaseURL: DefaultBaseURL, From: or(r.From, "")}
+		a := Account{Kind: Remote, Name: name, BaseURL: DefaultBaseURL, From: or(r.From, ""), Signature: or(r.Signature, c.UI.Signature)}
 		if r.BaseURL != nil {
 			u, err := ParseBaseURL(*r.BaseURL)
 			if err != nil {
@@ -93,7 +95,7 @@ func (c *Config) checkAccounts() (map[string]Account, error) {
 			a.BaseURL = u
 		}
 		if a.From != "" {
-			if err := checkAddress(a.From, false); err != nil {
+			if err := checkAddress(a.From); err != nil {
 				errs = append(errs, &Error{Where: at("from"), What: err.Error(), Mend: `write for example "Ada <ada@example.com>"`})
 			}
 		}
@@ -177,6 +179,7 @@ func (c *Config) resolve(flags Flags, env Env, accounts map[string]Account) erro
 	}
 	if flags.Account == "" {
 		if a, ok, err := envAccount(env, base); ok || err != nil {
+			a.Signature = c.UI.Signature
 			c.Account = a
 			return err
 		}
@@ -235,7 +238,7 @@ func overrideBase(flags Flags, env Env) (base, from string, err error) {
 }
 
 func (c *Config) localAccount() Account {
-	a := Account{Kind: Local, Name: LocalName}
+	a := Account{Kind: Local, Name: LocalName, Signature: c.UI.Signature}
 	if c.Local.Dir != filepath.Join(xdg.DataHome, "teapost") {
 		// Each local mailbox has a lock and an outbox of its own.
 		sum := sha256.Sum256([]byte(c.Local.Dir))

@@ -52,6 +52,7 @@ type UI struct {
 	ASCII          bool   // no characters beyond ASCII in the program's own drawing; by the locale when the file says nothing
 	Mouse          bool
 	UndoTime       time.Duration // how long a send can be taken back; 0 to 60 s
+	Signature      string        // stands under new messages of accounts that have none of their own
 	ConfirmSend    bool          // ask before a message is sent
 	ConfirmDiscard bool          // ask before a draft is thrown away
 	Editor         []string      // argv, never empty; run without a shell
@@ -71,7 +72,8 @@ type Snooze struct {
 // LocalMailbox is the mailbox on this machine.
 type LocalMailbox struct {
 	Dir       string   // absolute
-	Addresses []string // the mailbox's own addresses; none means the server's default
+	Addresses []string // the mailbox's own addresses, without names; none means the server's default
+	Name      string   // the person's own name: the first that stands with an address; may be empty
 	Relay     *Relay   // nil: mail to others stays here
 }
 
@@ -195,6 +197,7 @@ func (c *Config) loadUI(env Env) error {
 		ASCII:          or(r.ASCII, plainLocale(env)),
 		Mouse:          or(r.Mouse, true),
 		UndoTime:       10 * time.Second,
+		Signature:      or(r.Signature, ""),
 		ConfirmSend:    or(r.ConfirmSend, false),
 		ConfirmDiscard: or(r.ConfirmDiscard, true),
 	}
@@ -349,19 +352,23 @@ func (c *Config) loadLocal(flags Flags) error {
 	c.Local.Dir = filepath.Clean(c.Local.Dir)
 	var errs []error
 	if list := c.file.raw.Local.Addresses; list != nil {
-		for _, a := range *list {
-			if err := checkAddress(a, true); err != nil {
-				errs = append(errs, &Error{Where: c.Where("local", "addresses"), What: err.Error(), Mend: `write for example ["ada@example.com"]`})
+		for _, text := range *list {
+			a, err := mail.ParseAddress(text)
+			if err != nil {
+				errs = append(errs, &Error{Where: c.Where("local", "addresses"), What: fmt.Sprintf("%q is no address", text), Mend: `write for example ["Ada <ada@example.com>"]`})
+				continue
+			}
+			c.Local.Addresses = append(c.Local.Addresses, a.Address)
+			if c.Local.Name == "" {
+				c.Local.Name = a.Name
 			}
 		}
-		c.Local.Addresses = *list
 	}
 	return errors.Join(errs...)
 }
 
-func checkAddress(s string, bare bool) error {
-	a, err := mail.ParseAddress(s)
-	if err != nil || bare && a.Address != s {
+func checkAddress(s string) error {
+	if _, err := mail.ParseAddress(s); err != nil {
 		return fmt.Errorf("%q is no address", s)
 	}
 	return nil

@@ -108,6 +108,7 @@ theme = "light"
 ascii = true
 mouse = false
 undo_seconds = 30
+signature = "Ada\nLondon"
 confirm_send = true
 confirm_discard = false
 editor = ["nvim", "-n"]
@@ -115,7 +116,7 @@ opener = ["open-it"]
 
 [local]
 dir = "~/mail"
-addresses = ["ada@example.com"]
+addresses = ["ada@example.com", "Ada Lovelace <ada@example.org>"]
 
 [snooze]
 morning = "7:30"
@@ -128,7 +129,7 @@ week_day = "Tuesday"
 func TestFullFile(t *testing.T) {
 	path := home(t, full)
 	c := mustLoad(t, Flags{LogFile: "x.log"}, vars("EDITOR", "emacs"))
-	if c.File != path || c.Account.Name != "work" || c.Account.BaseURL != "https://mail.example.com" || c.Account.From != "Ada <ada@example.com>" {
+	if c.File != path || c.Account.Name != "work" || c.Account.BaseURL != "https://mail.example.com" || c.Account.From != "Ada <ada@example.com>" || c.Account.Signature != "Ada\nLondon" {
 		t.Errorf("got %+v", c.Account)
 	}
 	if !slices.Equal(c.Accounts, []string{"home", "work", "local"}) {
@@ -137,11 +138,11 @@ func TestFullFile(t *testing.T) {
 	if c.Keys.Preset != "gmail" || !slices.Equal(c.Keys.Overrides["threads"]["archive"], []string{"d", "ctrl+e"}) || c.Keys.Overrides["threads"]["star"] == nil {
 		t.Errorf("keys %+v", c.Keys)
 	}
-	want := UI{"light", true, false, 30 * time.Second, true, false, []string{"nvim", "-n"}, []string{"open-it"}}
+	want := UI{"light", true, false, 30 * time.Second, "Ada\nLondon", true, false, []string{"nvim", "-n"}, []string{"open-it"}}
 	if fmt.Sprint(c.UI) != fmt.Sprint(want) {
 		t.Errorf("ui %+v", c.UI)
 	}
-	if c.DataDir() != filepath.Join(os.Getenv("HOME"), "mail") || c.Local.Addresses[0] != "ada@example.com" {
+	if c.DataDir() != filepath.Join(os.Getenv("HOME"), "mail") || !slices.Equal(c.Local.Addresses, []string{"ada@example.com", "ada@example.org"}) || c.Local.Name != "Ada Lovelace" {
 		t.Errorf("local %+v", c.Local)
 	}
 	if c.Snooze != (Snooze{Clock{7, 30}, Clock{19, 0}, Clock{10, 0}, time.Sunday, time.Tuesday}) {

@@ -30,6 +30,7 @@ type raw struct {
 		ASCII          *bool     `toml:"ascii"`
 		Mouse          *bool     `toml:"mouse"`
 		UndoSeconds    *int64    `toml:"undo_seconds"`
+		Signature      *string   `toml:"signature" like:"Ada"`
 		ConfirmSend    *bool     `toml:"confirm_send"`
 		ConfirmDiscard *bool     `toml:"confirm_discard"`
 		Editor         *[]string `toml:"editor" like:"nvim"`
@@ -55,6 +56,7 @@ type rawAccount struct {
 	APIKeyFile         *string   `toml:"api_key_file" like:"~/.openemail-key"`
 	AccessTokenCommand *[]string `toml:"access_token_command" like:"pass,show,mail"`
 	Keyring            *bool     `toml:"keyring"`
+	Signature          *string   `toml:"signature" like:"Ada"`
 	From               *string   `toml:"from" like:"Ada <ada@example.com>"`
 }
 

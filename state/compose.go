@@ -182,6 +182,9 @@ func sendBody(d Draft, files []storedFile, id EntryID, undoSeconds int, at time.
 		From: api.Address{Name: from.Name, Email: from.Email}, Subject: clean.Line(d.Subject), Text: d.Body,
 		ThreadID: string(d.ThreadID), CancellableForSeconds: undoSeconds, Tags: map[string]string{tagName: string(id)},
 	}
+	if signed(d.Body) {
+		body.Signature = new(bool) // the server does not add the one of its settings too
+	}
 	if d.Kind == DraftForward {
 		body.ThreadID = "" // it is for other people: a conversation of its own
 	}
@@ -224,6 +227,21 @@ func readFiles(tx *sql.Tx, d Draft) ([]storedFile, error) {
 	return out, nil
 }
 
+// signatureMark is the line above a signature, by which mail programs know it (RFC 3676 section 4.3).
+const signatureMark = "-- "
+
+// signature is the configured signature with room above it, or nothing.
+func (m *Mail) signature() string {
+	s := strings.TrimRight(m.opts.Signature, " \t\r\n")
+	if s == "" {
+		return ""
+	}
+	return "\n\n" + signatureMark + "\n" + strings.TrimPrefix(s, signatureMark+"\n") + "\n"
+}
+
+// signed reports that a text carries a signature.
+func signed(text string) bool { return strings.Contains("\n"+text, "\n"+signatureMark+"\n") }
+
 // errNobody is the answer of Reply when a message has nobody to answer.
 var errNobody = errors.New("there is nobody to answer: the message has no sender")
 
@@ -247,7 +265,7 @@ func (m *Mail) Reply(thread ThreadID, message string, all bool) (Draft, error) {
 		d.Kind = DraftReplyAll
 	}
 	d.To, d.Cc, d.Subject = formatAddresses(to), formatAddresses(cc), prefixed("Re: ", replyPrefix, msg.Subject)
-	d.Body = "\n\n" + m.attribution(msg) + "\n" + bodytext.Quote(strings.TrimRight(bodytext.Best(msg.Text, msg.HTML).Plain(), "\n ")) + "\n"
+	d.Body = "\n\n" + m.attribution(msg) + "\n" + bodytext.Quote(strings.TrimRight(bodytext.Best(msg.Text, msg.HTML).Plain(), "\n ")) + "\n" + m.signature()
 	return d, nil
 }
 
@@ -365,6 +383,7 @@ func (m *Mail) Forward(thread ThreadID, message string) (Draft, error) {
 	d.Kind, d.ThreadID, d.MessageID = DraftForward, thread, msg.ID
 	d.Subject = prefixed("Fwd: ", forwardPrefix, msg.Subject)
 	var b strings.Builder
+	b.WriteString(m.signature())
 	b.WriteString("\n\n---------- Forwarded message ----------\n")
 	head := func(name, value string) {
 		if value = clean.Line(value); value != "" {

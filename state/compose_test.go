@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 	"testing"
+	"time"
 
 	"codeberg.org/teapost/teapost/api"
 )
@@ -133,6 +134,53 @@ func TestMailto(t *testing.T) {
 			t.Errorf("%q is taken for a mailto: address", bad)
 		}
 	}
+}
+
+// A signature stands below the line that mail programs know it by, in an answer below what is quoted, in a forward above
+// what is forwarded; and the server then adds none.
+func TestSignature(t *testing.T) {
+	inWorld(t, "ok", func(w *world) {
+		w.close()
+		w.options.Signature = "Ada\nLondon\n"
+		w.open()
+		id := w.arrive("Plan", "first line")
+		w.load()
+		w.mail.OpenThread(id)
+		w.until("read", func() bool { return w.mail.Thread(id).Known })
+		d, err := w.mail.Reply(id, "", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(d.Body, "\n\nOn ") || !strings.HasSuffix(d.Body, "\n> first line\n\n\n-- \nAda\nLondon\n") {
+			t.Errorf("answer %q", d.Body)
+		}
+		f, err := w.mail.Forward(id, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(f.Body, "\n\n-- \nAda\nLondon\n\n\n---------- Forwarded") {
+			t.Errorf("forward %q", f.Body)
+		}
+		n := w.mail.NewDraft("")
+		if n.Body != "\n\n-- \nAda\nLondon\n" || !n.Empty() {
+			t.Errorf("new message %q, worth keeping: %v", n.Body, !n.Empty())
+		}
+		n.Body = "Hello" + n.Body
+		if n.Empty() {
+			t.Error("a text above the signature is worth keeping")
+		}
+		n.To = "grace@example.org"
+		for text, want := range map[string]bool{n.Body: true, "Hello -- \nAda": false} {
+			n.Body = text
+			body, err := sendBody(n, nil, "e1", 0, time.Time{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(string(body), `"signature":false`); got != want {
+				t.Errorf("%q: the server is told to add no signature: %v", text, got)
+			}
+		}
+	})
 }
 
 func TestReplyQuotesCleanedText(t *testing.T) {

@@ -79,16 +79,20 @@ func sum(d Draft) string {
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-func (d Draft) empty() bool {
-	return strings.TrimSpace(d.To+d.Cc+d.Bcc+d.Subject+d.Body) == "" && len(d.Files) == 0
+// Empty reports that nothing in d is worth keeping: a signature alone is nothing.
+func (d Draft) Empty() bool {
+	own, _, _ := strings.Cut("\n"+d.Body, "\n"+signatureMark+"\n")
+	return strings.TrimSpace(d.To+d.Cc+d.Bcc+d.Subject+own) == "" && len(d.Files) == 0
 }
 
-// NewDraft makes an empty draft in memory; from is one of Identities, or empty for the first. Nothing is stored before
-// the first [Mail.EditDraft].
+// NewDraft makes a draft in memory with nothing but the signature; from is one of Identities, or empty for the first.
+// Nothing is stored before the first [Mail.EditDraft].
 func (m *Mail) NewDraft(from string) Draft {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.newDraft(from)
+	d := m.newDraft(from)
+	d.Body = m.signature()
+	return d
 }
 
 func (m *Mail) newDraft(from string) Draft {
@@ -206,7 +210,7 @@ func (m *Mail) CloseDraft(id DraftID) {
 		return
 	}
 	rec.Open = false
-	if rec.Draft.empty() && rec.Draft.ServerID == "" {
+	if rec.Draft.Empty() && rec.Draft.ServerID == "" {
 		m.discard(id)
 		return
 	}

@@ -103,7 +103,7 @@ func putDraft(tx *sql.Tx, id DraftID, was, rev int64, doc []byte) error {
 // keepOther stores the text of doc, with its attachments, under a new id when it is not that of mine.
 func keepOther(tx *sql.Tx, doc, mine []byte) error {
 	var d, own draftDoc
-	if json.Unmarshal(doc, &d) != nil || json.Unmarshal(mine, &own) != nil || sum(d.Draft) == sum(own.Draft) || d.Draft.empty() {
+	if json.Unmarshal(doc, &d) != nil || json.Unmarshal(mine, &own) != nil || sum(d.Draft) == sum(own.Draft) || d.Draft.Empty() {
 		return nil
 	}
 	d = draftDoc{Draft: d.Draft, Rev: d.Rev}

@@ -48,7 +48,7 @@ func (m *Mail) saveAtServer(rec *draftRecord) {
 		m.lookForDraft(rec)
 		return
 	}
-	if rec.Saved == text || rec.Draft.empty() {
+	if rec.Saved == text || rec.Draft.Empty() {
 		rec.serverAt = time.Time{}
 		return
 	}

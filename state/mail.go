@@ -28,6 +28,7 @@ type Options struct {
 	Origin string
 
 	From        []Address     // configured own addresses, best first; the server's own come after them
+	Signature   string        // stands under new messages, below the line "-- "; empty for none
 	Undo        time.Duration // how long a send can be taken back; zero: 10 s, negative: not at all
 	DownloadDir string        // only shown; SaveFiles is told where
 

@@ -92,14 +92,14 @@ func newCompose(d state.Draft) Screen {
 	return c
 }
 
-// whereToWrite is the end of what the person wrote: before the quoted or forwarded message, if there is one.
+// whereToWrite is the end of what the person wrote: before the signature and the quoted or forwarded message.
 func whereToWrite(e *editor) place {
 	own := len(e.lines)
 	for i := range e.lines {
 		text := e.lines[i].text
 		quoted := strings.HasPrefix(text, ">")
 		attribution := strings.HasSuffix(text, ":") && i+1 < len(e.lines) && strings.HasPrefix(e.lines[i+1].text, ">")
-		if quoted || attribution || strings.HasPrefix(text, "---------- Forwarded message") {
+		if quoted || attribution || text == "-- " || strings.HasPrefix(text, "---------- Forwarded message") {
 			own = i
 			break
 		}
@@ -162,12 +162,9 @@ func (c *compose) Leave(f *Frame) {
 
 // blank reports that there is nothing worth keeping.
 func (c *compose) blank() bool {
-	for p, e := range c.texts {
-		if p != partFrom && strings.TrimSpace(e.text()) != "" {
-			return false
-		}
-	}
-	return len(c.draft.Files) == 0
+	d := state.Draft{Files: c.draft.Files, Subject: c.texts[partSubject].text(), Body: c.texts[partBody].text()}
+	d.To, d.Cc, d.Bcc = c.texts[partTo].text(), c.texts[partCc].text(), c.texts[partBcc].text()
+	return d.Empty()
 }
 
 // sync hands what was typed to Mail, which has it on disk within a second.

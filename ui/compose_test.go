@@ -221,6 +221,20 @@ func TestComposeEscKeepsTheDraft(t *testing.T) {
 	if !d.did("discard d1") {
 		t.Error("what was emptied again leaves no draft behind")
 	}
+
+	d = newDesk()
+	s = openCompose(t, d, state.Draft{ID: "d1", To: "a@example.com", Subject: "x", Body: "\n\n-- \nAda\n"})
+	s.press("Hello")
+	if got := s.compose().texts[partBody].text(); got != "Hello\n\n-- \nAda\n" {
+		t.Errorf("text above the signature: %q", got)
+	}
+
+	d = newDesk()
+	s = openCompose(t, d, state.Draft{ID: "d1", Body: "\n\n-- \nAda\n"})
+	s.press("x", "backspace", "esc")
+	if !d.did("discard d1") {
+		t.Error("a signature alone leaves no draft behind")
+	}
 }
 
 func TestComposeDiscardAsks(t *testing.T) {

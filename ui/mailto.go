@@ -30,7 +30,7 @@ func mailtoDraft(d state.Draft, link string) state.Draft {
 		case "subject":
 			d.Subject = clean.Line(value)
 		case "body":
-			d.Body = clean.Text(value)
+			d.Body = clean.Text(value) + d.Body // which is the signature
 		}
 	}
 	return d
