@@ -18,6 +18,7 @@ type body struct {
 	doc        *bodytext.Doc
 	lines      []bodytext.Line
 	folds      []bodytext.Fold
+	diff       []byte // what the lines of a patch are; nil: there is none
 	width      int
 	busy       int // the width that a command lays it out for; 0: none does
 }
@@ -68,7 +69,7 @@ func (b *body) prepare(message, text, html string, width int) tea.Cmd {
 
 func (b *body) set(doc *bodytext.Doc, lines []bodytext.Line, width int) {
 	b.doc, b.lines, b.width, b.busy = doc, lines, width, 0
-	b.folds = bodytext.Folds(lines)
+	b.folds, b.diff = bodytext.Folds(lines), diffMarks(lines)
 }
 
 // take accepts the answer of a command, unless the text has changed since.
@@ -102,28 +103,38 @@ func (b *body) draw(t *Theme, quotes bool, tab string, indent int) []readerRow {
 			i = b.folds[fold].End - 1
 			continue
 		}
-		out = append(out, bodyRow(t, b.lines[i], b.width, indent))
+		base := lineStyle(t, b.lines[i])
+		if b.diff != nil {
+			if s, ok := diffStyle(t, b.diff[i]); ok {
+				base = s
+			}
+		}
+		out = append(out, bodyRow(t, b.lines[i], base, b.width, indent))
 	}
 	return out
 }
 
+// lineStyle is what a line of a body is drawn with.
+func lineStyle(t *Theme, l bodytext.Line) Style {
+	switch {
+	case l.Kind == bodytext.Heading:
+		return t.Bold
+	case l.Kind == bodytext.Rule:
+		return t.Rule
+	case l.Kind == bodytext.Signature, l.Kind == bodytext.Attribution:
+		return t.Muted
+	case l.Quoted:
+		return t.Quote
+	}
+	return Style{}
+}
+
 // bodyRow draws one line of a body.
-func bodyRow(t *Theme, l bodytext.Line, width, indent int) readerRow {
+func bodyRow(t *Theme, l bodytext.Line, base Style, width, indent int) readerRow {
 	var b strings.Builder
 	b.WriteString(cells.Blank(indent))
 	if bars := bodytext.Bars(l.Quote, width); bars > 0 {
 		b.WriteString(t.Faint.Render(strings.Repeat(t.Glyphs.Quote+" ", bars)))
-	}
-	base := Style{}
-	switch {
-	case l.Kind == bodytext.Heading:
-		base = t.Bold
-	case l.Kind == bodytext.Rule:
-		base = t.Rule
-	case l.Kind == bodytext.Signature, l.Kind == bodytext.Attribution:
-		base = t.Muted
-	case l.Quoted:
-		base = t.Quote
 	}
 	text := l.Text
 	if l.Kind == bodytext.Rule && t.ASCII {

@@ -378,7 +378,7 @@ func (r *reader) links(d *bodytext.Doc, f *Frame) {
 			r.add(cells.Blank(indent(f))+t.Faint.Render(strconv.Itoa(len(list)-i)+" more; type a number to see where it goes"), "")
 			break
 		}
-		row := bodyRow(t, l, textWidth(f), indent(f))
+		row := bodyRow(t, l, lineStyle(t, l), textWidth(f), indent(f))
 		if i < len(d.Links) && d.Links[i].Misleading {
 			row.text = cells.Blank(indent(f)) + t.Warn.Render(l.Text)
 		}
