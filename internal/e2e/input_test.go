@@ -44,7 +44,7 @@ func TestResize(t *testing.T) {
 	t.Parallel()
 	_, tt := sample(t, 120, 40)
 	tt.press("j")
-	tt.see(`▌. Grace Hal`, `Piet de Groot`, `!···`)
+	tt.see(`▌. Grace Hal`, `Piet de Groot`, `!···`, `The second pass is done`) // beside the list, a moment after the cursor has come
 	want := steady(tt)
 	tt.resize(40, 12)
 	time.Sleep(25 * time.Millisecond) // the case: all within 50 ms
