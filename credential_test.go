@@ -13,6 +13,7 @@ import (
 // A key that was changed where it is kept is found without a new start; one that was not is not tried again.
 func TestCredentialIsAskedForAgain(t *testing.T) {
 	dir := t.TempDir()
+	t.Setenv("HOME", dir) // a machine may have none
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
