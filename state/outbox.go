@@ -100,7 +100,7 @@ func (e *entry) free() bool {
 		return false
 	}
 	switch e.State {
-	case EntryQueued, EntryHeld:
+	case EntryQueued, EntryHeld, EntryWaiting:
 		return !e.attempted()
 	case EntryFailed, EntryCancelled:
 		return true
@@ -118,7 +118,7 @@ func (e *entry) canTakeBack(now time.Time) bool {
 	case EntryHeld:
 		return !e.attempted()
 	case EntrySending, EntryWaiting, EntryUnknown:
-		return e.Window || !e.ScheduledAt.IsZero()
+		return e.State == EntryWaiting && !e.attempted() || e.Window || !e.ScheduledAt.IsZero()
 	case EntryAccepted:
 		return now.Before(e.CancelUntil) || now.Before(e.ScheduledAt)
 	}

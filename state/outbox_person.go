@@ -306,11 +306,12 @@ func (m *Mail) EditEntry(id EntryID) (d Draft, ok bool) {
 
 // keep holds a message that another process would send, so that it can be edited here.
 func (m *Mail) keep(e *entry) {
+	state, why := e.State, e.Why
 	e.State, e.Why, e.claiming = EntryHeld, "held by you", true
 	m.saveEntry(e, func(err error) {
 		e.claiming, e.kept = false, err == nil
 		if err != nil && !errors.Is(err, errTaken) {
-			e.State, e.Why = EntryQueued, "" // as the disk has it
+			e.State, e.Why = state, why // as the disk has it
 		}
 		m.changed()
 	})

@@ -218,7 +218,7 @@ func (m *Mail) sendBytes(e *entry, before entry) {
 func (m *Mail) sendAnswered(e *entry, f api.Final) {
 	e.call = ""
 	e.Attempts += f.Attempts
-	none := e.fresh && f.Attempts == 0 // nothing left this machine, now or before
+	none := e.fresh && notSent(f)      // nothing left this machine, now or before
 	only := e.fresh && f.Attempts == 1 // no attempt but this one was ever made
 	if none {
 		e.FirstAttempt = time.Time{}

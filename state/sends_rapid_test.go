@@ -121,7 +121,7 @@ func drawSendOp(t *rapid.T) sendOp {
 	steps := []string{"ok", "ok", "ok", "reset:after", "reset:after", "reset:read", "reset", "503", "429", "401", "422", "409", "stall:40s", "delay:2s", "garbage", "200:empty", "cut", "503:retry-after=90"}
 	return sendOp{
 		What: rapid.SampledFrom([]string{
-			"send", "send", "send", "later", "script", "script", "script", "net", "now", "hold", "drop", "back", "back", "edit", "edit", "new", "undo", "again",
+			"send", "send", "send", "later", "script", "script", "script", "net", "refuse", "refuse", "now", "hold", "drop", "back", "back", "edit", "edit", "new", "undo", "again",
 			"esc", "die", "die at", "close", "open", "open", "full", "pass", "pass", "pass",
 		}).Draw(t, "what"),
 		Proc:  rapid.SampledFrom([]int{0, 0, 0, 1}).Draw(t, "process"),
@@ -204,7 +204,7 @@ func (s *sendWorld) do(n int, o sendOp) {
 		th = s.things[len(s.things)-1-o.Entry]
 		e, _ = p.mail.Entry(th.id)
 	}
-	free := e.CanDrop && e.State != EntryUnknown && e.State != EntryWaiting
+	free := e.CanDrop && e.State != EntryUnknown
 	switch o.What {
 	case "send", "later":
 		if p == nil {
@@ -224,6 +224,8 @@ func (s *sendWorld) do(n int, o sendOp) {
 		}
 	case "net":
 		s.off.set(o.N > 2)
+	case "refuse":
+		s.off.refuse(o.N * o.N)
 	case "die":
 		if p != nil {
 			s.stop(o.Proc, s.die)
@@ -369,6 +371,7 @@ func (s *sendWorld) settle() {
 		s.t.Fatal(err)
 	}
 	s.off.set(false)
+	s.off.refuse(0)
 	s.start(0)
 	m := s.procs[0].mail
 	for range 300 {
@@ -384,7 +387,7 @@ func (s *sendWorld) settle() {
 					th.back = th.back && (th.id != e.ID || e.TakingBack)
 				}
 				m.SendNow(e.ID)
-			case EntryQueued:
+			case EntryQueued, EntryWaiting:
 				if e.Ask != AskNothing {
 					m.SendNow(e.ID)
 				}
@@ -518,6 +521,8 @@ var ways = map[EntryState][]sendOp{
 	EntrySaving:   {{What: "send", Undo: 10, N: 4}},
 	EntryQueued:   {{What: "send", Proc: 1, Undo: 10, N: 1}},
 	EntrySending:  {script("stall:40s", "ok"), {What: "send", Undo: 10, Wait: 700 * time.Millisecond}},
+	"unsent":      {{What: "net", N: 4}, {What: "send", Undo: 10, Wait: 9 * time.Second}},
+	"unsent once": {script("reset:after", "reset:after"), {What: "refuse", N: 1}, {What: "send", Undo: 10, Wait: 9 * time.Second}},
 	EntryWaiting:  {script("reset:after", "503"), {What: "send", Undo: 10, Wait: 9 * time.Second}},
 	EntryHeld:     {script("401", "ok"), {What: "send", Undo: 10, Wait: 700 * time.Millisecond}},
 	EntryUnknown:  {script("reset:after", "ok"), {What: "send", Undo: 10}, {What: "esc", Wait: 700 * time.Millisecond}},

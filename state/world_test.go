@@ -5,10 +5,12 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,22 +34,31 @@ type world struct {
 
 // switchedNet is a network that can be cut.
 type switchedNet struct {
-	mu   sync.Mutex
-	off  bool
-	next http.RoundTripper
+	mu      sync.Mutex
+	off     bool
+	refused int // so many more requests find no connection
+	next    http.RoundTripper
 }
 
 func (n *switchedNet) RoundTrip(r *http.Request) (*http.Response, error) {
 	n.mu.Lock()
-	off, next := n.off, n.next
+	off, next := n.off || n.refused > 0, n.next
+	n.refused = max(0, n.refused-1)
 	n.mu.Unlock()
 	if off {
 		if r.Body != nil {
 			_ = r.Body.Close()
 		}
-		return nil, fmt.Errorf("connection refused")
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 	}
 	return next.RoundTrip(r)
+}
+
+// refuse lets the next requests find no connection.
+func (n *switchedNet) refuse(requests int) {
+	n.mu.Lock()
+	n.refused = requests
+	n.mu.Unlock()
 }
 
 // through puts something in the way.
