@@ -378,6 +378,9 @@ func (s *threads) empty(f *Frame) string {
 	key := func(a keymap.Action) string { return firstKey(f.Keys, keymap.InThreads, a) }
 	var say, more string
 	switch {
+	case !s.list.Known && s.list.Problem != "" && s.view.Query != "":
+		say = "This search was not done: " + clean.Line(s.list.Problem)
+		more = hintWords(t, key(keymap.Search), "changes it", key(keymap.Refresh), "tries again")
 	case !s.list.Known && s.list.Problem != "":
 		say = "Nothing could be loaded: " + clean.Line(s.list.Problem)
 		if k := key(keymap.Refresh); k != "" {
@@ -398,11 +401,22 @@ func (s *threads) empty(f *Frame) string {
 		say = "Nothing here"
 	}
 	out := strings.Repeat("\n", max(0, f.Height/3))
-	for _, l := range []string{say, more} {
+	for _, l := range append(cells.Wrap(say, max(1, min(f.Width-4, 72))), more) {
 		l = cutWords(l, f.Width-2, t)
 		out += cells.Blank((f.Width-cells.Width(l))/2) + t.Muted.Render(l) + "\n"
 	}
 	return strings.TrimRight(out, "\n")
+}
+
+// hintWords are keys, each with what it does; a key that is empty is left out.
+func hintWords(t *Theme, pairs ...string) string {
+	var out []string
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i] != "" {
+			out = append(out, pairs[i]+" "+pairs[i+1])
+		}
+	}
+	return strings.Join(out, t.Dot())
 }
 
 func (s *threads) Context() keymap.Context { return keymap.InThreads }

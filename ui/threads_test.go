@@ -428,3 +428,18 @@ func TestTabGoesRoundPastAnEmptyReader(t *testing.T) {
 		t.Errorf("and back to pane %d", s.app.focus)
 	}
 }
+
+func TestRefusedSearchSaysAllOfWhy(t *testing.T) {
+	m := sampleMail()
+	why := "is: takes unread, read, starred, snoozed, muted, sent, answered and flagged, and nothing else of that kind"
+	v := state.View{Query: "is:blah"}
+	m.lists[v] = state.List{View: v, Problem: why}
+	s := startTest(t, m, 80, 24)
+	s.keys("/", "is:blah", "enter")
+	text := strings.Join(strings.Fields(s.frame()), " ")
+	for _, want := range []string{"This search was not done: " + why, "/ changes it · ctrl+r tries again"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the frame lacks %q:\n%s", want, s.frame())
+		}
+	}
+}
