@@ -70,6 +70,9 @@ func TestInvitationIsReplaced(t *testing.T) {
 		if got := march(t, c); got != "0313T15 Tea" {
 			t.Errorf("the calendar shows %s", got)
 		}
+		if e := c.do(200, "GET", path, nil); e["summary"] != "Tea" || e["sequence"] != 3.0 {
+			t.Errorf("after a version that came late: %v", e)
+		}
 		// Of the same sequence the one that was written last counts.
 		arrive(t, s, calendarMail("5", "REQUEST", "SEQUENCE:4", "DTSTAMP:20260305T120000Z", "SUMMARY:Late"))
 		arrive(t, s, calendarMail("6", "REQUEST", "SEQUENCE:4", "DTSTAMP:20260304T120000Z", "SUMMARY:Early"))
@@ -185,7 +188,7 @@ func TestAnswerGoesToTheOrganizer(t *testing.T) {
 		}
 		deliver(t, s)
 		m, ics := sentCalendar(t, c, thread)
-		if to := m["to"].([]any)[0].(obj); to["email"] != "ada@example.com" || to["name"] != "Ada" || m["subject"] != "Accepted: Tea" || strings.Trim(m["inReplyTo"].(string), "<>") != "1@example.com" {
+		if to := m["to"].([]any)[0].(obj); to["email"] != "ada@example.com" || to["name"] != "Ada" || m["subject"] != "Accepted: Tea" || strings.Trim(m["inReplyTo"].(string), "<>") != "1@example.com" || len(m["references"].([]any)) != 1 {
 			t.Errorf("the answer: %v", m)
 		}
 		if text := m["text"].(string); !strings.Contains(text, "Thu 12 Mar 2026 15:00 to 16:00 (UTC, +0000)") {
@@ -209,7 +212,11 @@ func TestAnswerGoesToTheOrganizer(t *testing.T) {
 		if _, ics := sentCalendar(t, c, thread); !strings.Contains(ics, "METHOD:COUNTER") || !strings.Contains(ics, "DTSTART:20260313T150000Z") {
 			t.Errorf("the proposal: %s", ics)
 		}
-		// The organizer does not want it.
+		// The organizer does not want it, and nobody else says so.
+		arrive(t, s, []byte(strings.Replace(string(calendarMail("eve", "DECLINECOUNTER", "SEQUENCE:4")), "From: Ada <ada@example.com>", "From: eve@example.org", 1)))
+		if a := c.do(200, "GET", path, nil)["attendees"].([]any)[0].(obj); a["proposedStart"] == nil {
+			t.Errorf("somebody else took the proposal back: %v", a)
+		}
 		arrive(t, s, calendarMail("2", "DECLINECOUNTER", "SEQUENCE:4"))
 		if a := c.do(200, "GET", path, nil)["attendees"].([]any)[0].(obj); a["proposedStart"] != nil || a["partstat"] != "TENTATIVE" {
 			t.Errorf("after the refusal: %v", a)
@@ -409,7 +416,9 @@ func TestHostileCalendarObjects(t *testing.T) {
 		"rule":    "BEGIN:VEVENT\r\nUID:u\r\nDTSTART:19700315T100000Z\r\nRRULE:FREQ=YEARLY;BYMONTH=" + strings.Repeat("1,", 800) + "1\r\nEND:VEVENT",
 	} {
 		t.Run(name, func(t *testing.T) {
+			n := 0
 			for item := range s.readCalendar([]byte(ics), maxInviteLines) {
+				n++
 				e := item.event
 				if summary, _ := e["summary"].(string); len(summary) > maxEventText || len(e["attendees"].([]any)) > maxAttendees || len(e["exdates"].([]string)) > maxExceptions {
 					t.Error("more than the limits")
@@ -417,6 +426,9 @@ func TestHostileCalendarObjects(t *testing.T) {
 				if item.start {
 					occurrences(e, time.Unix(0, 0), time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
 				}
+			}
+			if want := strings.Count(ics, "BEGIN:VEVENT"); n != want && name != "nested" {
+				t.Errorf("%d events, want %d", n, want)
 			}
 			in := ingest(t, s, []byte("From: eve@example.org\r\nTo: "+me+"\r\nSubject: "+name+"\r\nContent-Type: text/calendar; method=REQUEST\r\n\r\n"+ics), IngestOptions{Arrival: true, Folder: "inbox"})
 			direct(t, s).raw("GET", "/threads/"+in.ThreadID+"/event", "")

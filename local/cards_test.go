@@ -3,7 +3,9 @@ package local
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"image"
 	"image/color"
 	"image/jpeg"
@@ -12,6 +14,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 // picture is a PNG of one colour.
@@ -67,8 +70,15 @@ func TestContactPhotos(t *testing.T) {
 		}
 		bomb := picture(t, 1, 1, color.Black)
 		copy(bomb[16:], []byte{0, 0, 0xff, 0xff, 0, 0, 0xff, 0xff}) // 65535 x 65535
+		binary.BigEndian.PutUint32(bomb[29:], crc32.ChecksumIEEE(bomb[12:29]))
 		for name, raw := range map[string][]byte{"text": []byte("no picture"), "empty": nil, "cut": picture(t, 9, 9, color.Black)[:50], "bomb": bomb, "webp": append([]byte("RIFF\x00\x00\x01\x00WEBPVP8 "), make([]byte, maxWebPBytes)...), "long": make([]byte, maxPhotoBytes+1)} {
-			t.Run(name, func(t *testing.T) { c.refused(422, "invalid_field", "body", "PUT", path, string(raw)) })
+			t.Run(name, func(t *testing.T) {
+				c.refused(422, "invalid_field", "body", "PUT", path, string(raw))
+				// A large one is refused before it takes any memory.
+				if _, answer := c.raw("PUT", path, string(raw)); strings.Contains(string(answer), "pixels") != (name == "bomb") {
+					t.Errorf("the reason: %s", answer)
+				}
+			})
 		}
 		if got := c.do(200, "DELETE", path, nil); got["photoUrl"] != nil {
 			t.Errorf("after taking it away: %v", got)
@@ -189,12 +199,14 @@ func TestContactImport(t *testing.T) {
 		if got := fmt.Sprint(upload()["report"].(obj)["skipped"]); got != "map[duplicate:1 empty:1 uid-taken:3]" {
 			t.Errorf("imported again: %s", got)
 		}
-		// Out again: what was there before stays.
+		// Out again: what was there before stays, and what was changed since.
+		clk.advance(time.Minute)
+		c.do(200, "PATCH", "/contacts/cards/"+bob["id"].(string), obj{"title": "Baker"})
 		undone := c.do(200, "POST", "/contacts/imports/"+i["id"].(string)+"/undo", nil)
-		if undone["status"] != "undone" || len(rows(t, c, "/contacts/cards")) != 0 {
-			t.Errorf("undone: %v", undone)
+		if got := rows(t, c, "/contacts/cards"); undone["status"] != "undone" || len(got) != 1 || got[0]["title"] != "Baker" || got[0]["photoUrl"] == nil {
+			t.Errorf("undone: %v, cards %v", undone, got)
 		}
-		if got := rows(t, c, "/contacts"); len(got) != 1 || got[0]["email"] != "ada@example.com" {
+		if got := rows(t, c, "/contacts"); len(got) != 2 || got[0]["email"] != "bob@example.org" || got[1]["email"] != "ada@example.com" {
 			t.Errorf("contacts: %v", got)
 		}
 		c.refused(409, "import_undone", "", "POST", "/contacts/imports/"+i["id"].(string)+"/undo", nil)

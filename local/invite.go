@@ -102,11 +102,6 @@ func (t *tx) cancellation(item readItem, was *storedEvent) (map[string]any, erro
 		}
 		return e, nil
 	}
-	sequence, _ := wholeNumber(e["sequence"])
-	before, _ := wholeNumber(was.event["sequence"])
-	if sequence < before {
-		return nil, nil // of a version that was replaced
-	}
 	e["start"], e["end"], e["allDay"] = was.event["start"], was.event["end"], was.event["allDay"]
 	for _, name := range []string{"summary", "description", "location", "url", "timezone", "recurrence"} {
 		if e[name] == nil {
