@@ -316,7 +316,9 @@ type retry struct {
 	hasAfter bool
 }
 
-// failed notes a failed attempt, completes its error and says whether it may be repeated.
+// failed notes a failed attempt, completes its error and says whether it may be repeated. The
+// error is the attempt's own, never wrapped; what an upload's reader failed with may itself be
+// an error of another call.
 func (t *tries) failed(err error, p *prepared, read int64) retry {
 	fail := Event{Phase: Failed, Bytes: read}
 	var next retry

@@ -136,13 +136,12 @@ func (c *collector) leaf(p *part) error {
 	}
 	switch {
 	case isText && !attached && (name == "" || !c.hasBody(p)):
-		uuName, err := c.text(p)
-		if err != nil || name == "" && uuName == "" {
-			return err
-		}
-		if uuName != "" {
+		if uuName := c.text(p); uuName != "" {
 			p.ctype.value = "application/octet-stream"
 			return c.attach(p, uuName)
+		}
+		if name == "" {
+			return nil
 		}
 		return c.attach(p, name)
 	case p.ctype.value == "text/calendar" && !attached:
@@ -175,7 +174,7 @@ func (c *collector) hasBody(p *part) bool {
 }
 
 // text adds a part to the body. It returns the name of a file when the part was uuencoded.
-func (c *collector) text(p *part) (uuName string, err error) {
+func (c *collector) text(p *part) (uuName string) {
 	data, ok := decodeTransfer(p.data, p.encoding)
 	switch {
 	case !ok && data == nil:
@@ -228,7 +227,7 @@ func (c *collector) text(p *part) (uuName string, err error) {
 		b.plain = joinText(b.plain, s)
 		c.inlinePGP(s)
 	}
-	return uuName, nil
+	return uuName
 }
 
 func (c *collector) inlinePGP(s string) {
