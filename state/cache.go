@@ -35,6 +35,9 @@ func (m *Mail) loadCache(db *sql.DB) error {
 	l.asked = true
 	doc, rows := readCachedList(db, l.view.key())
 	m.takeCachedList(l, doc, rows)
+	for _, c := range m.changes { // one that brings a thread into the list shows nothing without its row
+		m.takeCachedRow(c.Thread, readCachedRow(db, c.Thread))
+	}
 	return nil
 }
 
@@ -52,19 +55,32 @@ func readCachedList(db *sql.DB, view string) (*cachedList, map[ThreadID]Row) {
 		if i >= 4*pageSize {
 			break
 		}
-		var r Row
-		if db.QueryRow("SELECT doc FROM row WHERE id = ?", string(id)).Scan(&doc) == nil && json.Unmarshal(doc, &r) == nil {
-			rows[id] = r
+		if r := readCachedRow(db, id); r != nil {
+			rows[id] = *r
 		}
 	}
 	return l, rows
 }
 
+// readCachedRow gives nil when it has none.
+func readCachedRow(db *sql.DB, id ThreadID) *Row {
+	var doc []byte
+	var r Row
+	if db.QueryRow("SELECT doc FROM row WHERE id = ?", string(id)).Scan(&doc) != nil || json.Unmarshal(doc, &r) != nil {
+		return nil
+	}
+	return &r
+}
+
+func (m *Mail) takeCachedRow(id ThreadID, row *Row) {
+	if rec := m.record(id); !rec.filled && row != nil {
+		rec.row, rec.filled, rec.stale = *row, true, true
+	}
+}
+
 func (m *Mail) takeCachedList(l *list, c *cachedList, rows map[ThreadID]Row) {
 	for id, row := range rows {
-		if rec := m.record(id); !rec.filled {
-			rec.row, rec.filled, rec.stale = row, true, true
-		}
+		m.takeCachedRow(id, &row)
 	}
 	if c == nil || l.known {
 		return

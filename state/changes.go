@@ -33,6 +33,7 @@ type change struct {
 	Attempted  bool        `json:"attempted"`
 	NextAt     time.Time   `json:"next"`
 	Tries      int         `json:"tries"`
+	AskedAt    time.Time   `json:"askedAt"`
 	AskedUntil time.Time   `json:"askedUntil"` // the server asked not to be tried before
 	Rev        int64       `json:"rev"`
 	Undoes     string      `json:"undoes,omitempty"` // the id of the change that this one takes back

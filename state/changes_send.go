@@ -240,7 +240,7 @@ func (m *Mail) changeAnswered(c *change, f api.Final) {
 		}
 		if e != nil && e.HasRetryAfter {
 			wait = max(wait, e.RetryAfter)
-			c.AskedUntil = m.now().Add(e.RetryAfter)
+			c.AskedAt, c.AskedUntil = m.now(), m.now().Add(e.RetryAfter)
 		}
 		c.Tries++
 		c.NextAt = m.now().Add(wait)
@@ -409,6 +409,9 @@ func (m *Mail) adoptChanges() {
 		}
 		if !c.Change.Kind.once() {
 			c.Attempted = true // perhaps: the disk does not say so of what may be repeated
+		}
+		if by := c.AskedAt.Sub(m.now()); by > time.Second { // the clock was set back meanwhile
+			c.clockWentBack(by)
 		}
 		c.NextAt = c.AskedUntil
 	}

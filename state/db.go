@@ -184,7 +184,7 @@ func (m *Mail) mergeShared(t sharedTables) {
 		}
 		if c.Rev > have.Rev && have.call == "" {
 			was := have.State
-			have.State, have.NextAt, have.AskedUntil, have.Tries, have.Attempted, have.Rev = c.State, c.NextAt, c.AskedUntil, c.Tries, c.Attempted, c.Rev
+			have.State, have.NextAt, have.AskedAt, have.AskedUntil, have.Tries, have.Attempted, have.Rev = c.State, c.NextAt, c.AskedAt, c.AskedUntil, c.Tries, c.Attempted, c.Rev
 			m.mergeQuestion(have, was)
 		}
 	}

@@ -159,6 +159,7 @@ func Open(ctx context.Context, o Options) (*Mail, error) {
 	}
 	m.current = View{Folder: "inbox"}
 	m.lastKey = m.now()
+	m.lastTick = m.now()
 	var err error
 	if m.state, err = openStore(filepath.Join(o.StateDir, "state.db"), true, stateMigrations, o.gate); err != nil {
 		return nil, stateFileError(err, o.StateDir)
@@ -282,7 +283,7 @@ func (m *Mail) tick() time.Duration {
 		return time.Minute
 	}
 	now := m.now()
-	if by := m.lastTick.Sub(now); by > time.Second {
+	if by := m.lastTick.Sub(now); by > time.Second { // this is called every lookEvery, so it is off by no more
 		m.clockWentBack(by)
 	}
 	m.lastTick = now
@@ -388,11 +389,25 @@ func (m *Mail) clockWentBack(by time.Duration) {
 		back(&rec.diskAt, &rec.serverAt)
 	}
 	for _, c := range m.changes {
-		back(&c.NextAt, &c.AskedUntil)
+		back(&c.NextAt)
+		c.clockWentBack(by)
+	}
+	for _, c := range m.calls {
+		back(&c.Began, &c.Until)
+	}
+	for _, rec := range m.rows {
+		back(&rec.asOf)
 	}
 	for _, e := range m.outbox {
 		back(&e.followAt)
 		e.clockWentBack(by)
+	}
+}
+
+// clockWentBack is the same for what a change has on the disk.
+func (c *change) clockWentBack(by time.Duration) {
+	if !c.AskedUntil.IsZero() {
+		c.AskedAt, c.AskedUntil = c.AskedAt.Add(-by), c.AskedUntil.Add(-by)
 	}
 }
 

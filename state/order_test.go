@@ -190,3 +190,23 @@ func TestOwnSnoozesFollowUndo(t *testing.T) {
 		}
 	})
 }
+
+// What z brought back is on the screen at the next start too, before the server has heard of it.
+func TestUndoneShowsAtTheNextStart(t *testing.T) {
+	inWorld(t, "ok", func(w *world) {
+		id := w.arrive("Dinner?", "Sunday?")
+		w.arrive("Another", "x")
+		w.load()
+		w.mail.Do([]ThreadID{id}, Change{Kind: ChangeArchive})
+		w.settled()
+		w.load()
+		w.pass(time.Minute)
+		w.off.set(true)
+		w.mail.Undo()
+		w.until("undone", func() bool { return w.hasNotice("Undone") })
+		w.restart()
+		if !w.shows(View{}, id) {
+			t.Error("it is not in the list")
+		}
+	})
+}

@@ -76,9 +76,15 @@ func (n *switchedNet) set(off bool) {
 
 func inWorld(t *testing.T, script string, f func(w *world)) {
 	t.Helper()
+	inWorldAt(t, script, nil, f)
+}
+
+// inWorldAt is inWorld with a server that goes by a clock of its own, unless that is nil.
+func inWorldAt(t *testing.T, script string, now func() time.Time, f func(w *world)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, dir: t.TempDir(), player: faults.MustParse(script)}
-		s, err := local.Open(context.Background(), local.Options{Dir: filepath.Join(w.dir, "mail"), Addresses: []string{"ada@example.com"}, Name: "Ada", Schedules: true})
+		s, err := local.Open(context.Background(), local.Options{Dir: filepath.Join(w.dir, "mail"), Addresses: []string{"ada@example.com"}, Name: "Ada", Schedules: true, Now: now})
 		if err != nil {
 			t.Fatal(err)
 		}
