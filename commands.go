@@ -24,10 +24,12 @@ import (
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: args(cobra.NoArgs),
-		Run: func(cmd *cobra.Command, _ []string) {
-			fmt.Fprintf(cmd.OutOrStdout(), "teapost %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-		},
+		Run: func(cmd *cobra.Command, _ []string) { fmt.Fprint(cmd.OutOrStdout(), versionText()) },
 	}
+}
+
+func versionText() string {
+	return fmt.Sprintf("teapost %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 func printJSON(w io.Writer, v any) error {
@@ -130,6 +132,9 @@ func composeCommand(flags *config.Flags) *cobra.Command {
 					return fmt.Errorf("standard input: %w", err)
 				}
 				d.Body = clean.Text(strings.ToValidUTF8(string(text), "\uFFFD"))
+			}
+			if send && d.Subject == "" && strings.TrimSpace(d.Body) == "" && len(attach) == 0 {
+				return &usageError{errors.New("there is nothing to send: give a --subject, a text on standard input, or an --attach")}
 			}
 			if send {
 				return sendDraft(cmd, *flags, d, attach)

@@ -85,23 +85,37 @@ func importMail(cmd *cobra.Command, flags config.Flags, paths []string, folder s
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		return fmt.Errorf("stopped: %s messages are in. The same command goes on where it stopped", number(report.Imported+report.Resumed))
+		return fmt.Errorf("stopped, with %s in the mailbox. The same command goes on where it stopped", count(report.Imported+report.Resumed, "message"))
 	case err != nil:
-		return fmt.Errorf("stopped after %s messages, which are in: %w", number(report.Imported), err)
+		return fmt.Errorf("stopped, with %s in the mailbox: %w", count(report.Imported, "message"), err)
 	}
 	out := cmd.OutOrStdout()
-	fmt.Fprintf(out, "%s messages imported, %s were there already, %s could not be read.\n",
-		number(report.Imported), number(report.Skipped), number(report.Failed))
+	fmt.Fprintf(out, "%s imported, %s there already, %s could not be read.\n",
+		count(report.Imported, "message"), number(report.Skipped), number(report.Failed))
 	if report.Resumed > 0 {
 		fmt.Fprintf(out, "The import went on where it was interrupted: %s had been imported then.\n", number(report.Resumed))
 	}
 	if report.Drafts > 0 {
-		fmt.Fprintf(out, "%s of them are drafts.\n", number(report.Drafts))
+		fmt.Fprintf(out, "Among them: %s.\n", count(report.Drafts, "draft"))
 	}
 	if report.Imported > 0 {
-		fmt.Fprintf(out, "They are in %s; `teapost` opens them.\n", cfg.DataDir())
+		fmt.Fprintf(out, "They are in %s; %s opens them.\n", cfg.DataDir(), openCommand(cfg, flags))
+	}
+	if report.Failed > 0 && report.Imported+report.Skipped+report.Resumed == 0 {
+		return errors.New("nothing could be read")
 	}
 	return nil
+}
+
+// openCommand is what opens the local mailbox: teapost alone may open an account.
+func openCommand(cfg *config.Config, flags config.Flags) string {
+	switch {
+	case flags.DataDir != "":
+		return "`teapost --data " + clean.Line(flags.DataDir) + "`"
+	case cfg.Account.Kind != config.Local:
+		return "`teapost --account " + config.LocalName + "`"
+	}
+	return "`teapost`"
 }
 
 func exportMail(cmd *cobra.Command, flags config.Flags, path string) (err error) {
@@ -112,9 +126,9 @@ func exportMail(cmd *cobra.Command, flags config.Flags, path string) (err error)
 	defer func() { err = errors.Join(err, closeAll()) }()
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".vcf":
-		return exportItems(cmd, path, "contacts", s.ExportContacts)
+		return exportItems(cmd, path, "contact", s.ExportContacts)
 	case ".ics":
-		return exportItems(cmd, path, "events", s.ExportCalendar)
+		return exportItems(cmd, path, "event", s.ExportCalendar)
 	}
 	errOut := cmd.ErrOrStderr()
 	bar := newProgressBar(errOut, cfg.UI.ASCII)
@@ -132,9 +146,9 @@ func exportMail(cmd *cobra.Command, flags config.Flags, path string) (err error)
 	if path == "-" {
 		where = "standard output"
 	}
-	fmt.Fprintf(errOut, "%s messages and %s drafts, %s, written to %s.\n", number(report.Messages), number(report.Drafts), bytesText(report.Bytes), clean.Line(where))
+	fmt.Fprintf(errOut, "%s and %s, %s, written to %s.\n", count(report.Messages, "message"), count(report.Drafts, "draft"), bytesText(report.Bytes), clean.Line(where))
 	if report.Waiting > 0 {
-		fmt.Fprintf(errOut, "%s messages that are to be sent later are no mail yet and not in it; `teapost backup` keeps them too.\n", number(report.Waiting))
+		fmt.Fprintf(errOut, "Not in it, because they are no mail yet: %s to be sent later. `teapost backup` keeps them too.\n", count(report.Waiting, "message"))
 	}
 	return nil
 }
@@ -144,7 +158,7 @@ func exportItems(cmd *cobra.Command, path, what string, write func(context.Conte
 	if err != nil {
 		return newFileError(path, err)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s %s written to %s.\n", number(n), what, clean.Line(path))
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s written to %s.\n", count(n, what), clean.Line(path))
 	return nil
 }
 
@@ -195,11 +209,11 @@ func rebuildSearch(cmd *cobra.Command, flags config.Flags) (err error) {
 	})
 	bar.end()
 	if errors.Is(err, context.Canceled) {
-		return fmt.Errorf("stopped: %s messages can be searched; the others follow while the mail is open, or with the same command", number(messages))
+		return fmt.Errorf("stopped: %s can be searched; the others follow while the mail is open, or with the same command", count(messages, "message"))
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "The search index is new: %s messages.\n", number(messages))
+	fmt.Fprintf(cmd.OutOrStdout(), "The search index is new: %s.\n", count(messages, "message"))
 	return nil
 }

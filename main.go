@@ -98,6 +98,7 @@ func rootCommand() *cobra.Command {
 		Short: "Mail in the terminal that never waits and sends once",
 		Long: "teapost opens your mail: the configured account, or a mailbox on this machine.\n" +
 			"With a mailto: address it opens a new message to it.",
+		Version:      version,
 		SilenceUsage: true, SilenceErrors: true,
 		Args: args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
@@ -110,6 +111,7 @@ func rootCommand() *cobra.Command {
 			return openMailto(cmd.Context(), flags, given[0])
 		},
 	}
+	root.SetVersionTemplate(versionText())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	p := root.PersistentFlags()

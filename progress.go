@@ -54,7 +54,7 @@ func terminalWidth() int {
 func (p *progressBar) importing(s local.ImportProgress) {
 	p.show(float64(s.BytesDone), float64(s.BytesTotal), float64(s.BytesSkipped), func(rate float64) []string {
 		parts := []string{
-			number(s.Messages) + " messages",
+			count(s.Messages, "message"),
 			fmt.Sprintf("%s of %s", bytesText(s.BytesDone), bytesText(s.BytesTotal)),
 		}
 		if rate > 0 {
@@ -67,7 +67,7 @@ func (p *progressBar) importing(s local.ImportProgress) {
 // counting shows work on messages.
 func (p *progressBar) counting(done, total int) {
 	p.show(float64(done), float64(total), 0, func(rate float64) []string {
-		parts := []string{fmt.Sprintf("%s of %s messages", number(done), number(total))}
+		parts := []string{fmt.Sprintf("%s of %s", number(done), count(total, "message"))}
 		if rate > 0 {
 			parts = append(parts, number(int(rate))+"/s")
 		}
@@ -166,6 +166,14 @@ func number(n int) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// count is a number with its noun.
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return number(n) + " " + noun
 }
 
 // bytesText writes a size with a unit that a person can hold.

@@ -324,7 +324,7 @@ func TestSuccess(t *testing.T) {
 		t.Errorf("outbox: %+v", rows)
 	}
 	h.write("one.eml", "From: a@example.com\nTo: b@example.com\nSubject: one\nMessage-ID: <1@example.com>\n\nText.\n")
-	if r := h.run("import", "one.eml"); r.code != 0 || !strings.Contains(r.out, "1 messages imported") {
+	if r := h.run("import", "one.eml"); r.code != 0 || !strings.Contains(r.out, "1 message imported") {
 		t.Errorf("import: %+v", r)
 	}
 }
