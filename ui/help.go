@@ -34,7 +34,7 @@ func (h *help) rows(f *Frame) []string {
 			keys := strings.Join(it.Keys, ", ")
 			style := t.Bold
 			if keys == "" {
-				keys, style = "no key", t.Faint
+				keys, style = "no key", t.Muted
 			}
 			for j, l := range cells.Wrap(it.Long, max(10, f.Width-keyWidth-4)) {
 				if j > 0 {

@@ -107,20 +107,20 @@ func NewTheme(choice string, colors Colors, ascii bool) *Theme {
 		choice = "auto"
 	}
 	t := &Theme{ASCII: ascii, colors: colors, choice: choice, labeled: map[string]Style{}}
-	var muted, faint, accent, danger, warn, good, cursor, dim swatch
+	var muted, faint, rule, accent, danger, warn, good, cursor, dim swatch
 	switch choice {
 	case "light":
-		muted, faint = swatch{"2", 241, "5f6672"}, swatch{"2", 247, "9aa1ab"}
+		muted, faint, rule = swatch{"2", 241, "5f6672"}, swatch{"2", 243, "6f7681"}, swatch{"2", 247, "9aa1ab"}
 		accent = swatch{"36", 30, "0b7a75"}
 		danger, warn, good = swatch{"31", 160, "c4302b"}, swatch{"33", 130, "96600b"}, swatch{"32", 28, "2f7d32"}
 		cursor, dim = swatch{"", 254, "e4e9ee"}, swatch{"", 255, "f0f2f5"}
 	case "dark":
-		muted, faint = swatch{"2", 246, "949ba6"}, swatch{"2", 240, "5b626d"}
+		muted, faint, rule = swatch{"2", 246, "949ba6"}, swatch{"2", 244, "7e8590"}, swatch{"2", 240, "5b626d"}
 		accent = swatch{"36", 79, "5fd3b3"}
 		danger, warn, good = swatch{"31", 203, "f2777a"}, swatch{"33", 215, "f0b070"}, swatch{"32", 114, "8fcf8f"}
 		cursor, dim = swatch{"", 237, "2f363f"}, swatch{"", 235, "262b32"}
 	default:
-		muted, faint = swatch{"2", 244, "808791"}, swatch{"2", 243, "767c85"}
+		muted, faint, rule = swatch{"2", 244, "808791"}, swatch{"2", 243, "767c85"}, swatch{"2", 243, "767c85"}
 		accent = swatch{"36", 37, "1a9e96"}
 		danger, warn, good = swatch{"31", 167, "d05050"}, swatch{"33", 136, "ab7f1c"}, swatch{"32", 71, "4f9d4f"}
 	}
@@ -145,7 +145,10 @@ func NewTheme(choice string, colors Colors, ascii bool) *Theme {
 		t.Cursor = bold
 	}
 	t.Selected = t.Accent
-	t.Rule = t.Faint
+	t.Rule = fg(rule)
+	if colors == ColorsNone {
+		t.Rule = faintAttr
+	}
 	t.Key = t.Accent
 	if colors == ColorsNone {
 		t.Key = bold

@@ -379,7 +379,7 @@ func (s *threads) empty(f *Frame) string {
 	var say, more string
 	switch {
 	case !s.list.Known && s.list.Problem != "" && s.view.Query != "":
-		say = "This search was not done: " + clean.Line(s.list.Problem)
+		say = "This search was not done: " + requestID.ReplaceAllString(clean.Line(s.list.Problem), "")
 		more = hintWords(t, key(keymap.Search), "changes it", key(keymap.Refresh), "tries again")
 	case !s.list.Known && s.list.Problem != "":
 		say = "Nothing could be loaded: " + clean.Line(s.list.Problem)

@@ -433,7 +433,7 @@ func TestRefusedSearchSaysAllOfWhy(t *testing.T) {
 	m := sampleMail()
 	why := "is: takes unread, read, starred, snoozed, muted, sent, answered and flagged, and nothing else of that kind"
 	v := state.View{Query: "is:blah"}
-	m.lists[v] = state.List{View: v, Problem: why}
+	m.lists[v] = state.List{View: v, Problem: why + " (req_1c33667f)"}
 	s := startTest(t, m, 80, 24)
 	s.keys("/", "is:blah", "enter")
 	text := strings.Join(strings.Fields(s.frame()), " ")
