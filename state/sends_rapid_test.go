@@ -523,6 +523,7 @@ var ways = map[EntryState][]sendOp{
 	EntrySending:  {script("stall:40s", "ok"), {What: "send", Undo: 10, Wait: 700 * time.Millisecond}},
 	"unsent":      {{What: "net", N: 4}, {What: "send", Undo: 10, Wait: 9 * time.Second}},
 	"unsent once": {script("reset:after", "reset:after"), {What: "refuse", N: 1}, {What: "send", Undo: 10, Wait: 9 * time.Second}},
+	"arrived":     {script("reset:after", "reset:after"), {What: "send", Undo: 10, Wait: 700 * time.Millisecond}, {What: "net", N: 4, Wait: 40 * time.Second}},
 	EntryWaiting:  {script("reset:after", "503"), {What: "send", Undo: 10, Wait: 9 * time.Second}},
 	EntryHeld:     {script("401", "ok"), {What: "send", Undo: 10, Wait: 700 * time.Millisecond}},
 	EntryUnknown:  {script("reset:after", "ok"), {What: "send", Undo: 10}, {What: "esc", Wait: 700 * time.Millisecond}},
