@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -76,7 +77,7 @@ var accountName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 func (c *Config) checkAccounts() (map[string]Account, error) {
 	out := map[string]Account{}
 	var errs []error
-	for _, name := range sortedKeys(c.file.raw.Accounts) {
+	for _, name := range slices.Sorted(maps.Keys(c.file.raw.Accounts)) {
 		r := c.file.raw.Accounts[name]
 		at := func(key string) string { return c.Where("accounts", name, key) }
 		if !accountName.MatchString(name) || name == LocalName || strings.HasPrefix(name, "local-") || strings.HasPrefix(name, "env-") {
@@ -143,7 +144,7 @@ func (c *Config) checkAccounts() (map[string]Account, error) {
 		}
 		out[name] = a
 	}
-	c.Accounts = append(sortedKeys(c.file.raw.Accounts), LocalName)
+	c.Accounts = append(slices.Sorted(maps.Keys(c.file.raw.Accounts)), LocalName)
 	if d := c.file.raw.DefaultAccount; d != nil && !slices.Contains(c.Accounts, *d) {
 		errs = append(errs, &Error{Where: c.Where("default_account"), What: fmt.Sprintf("there is no account %q", *d), Mend: "allowed: " + strings.Join(c.Accounts, ", ")})
 	}

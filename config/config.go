@@ -5,6 +5,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/mail"
 	"os"
 	"path/filepath"
@@ -143,7 +144,7 @@ func (c *Config) Where(key ...string) string { return c.file.where(key...) }
 func (c *Config) loadKeys() error {
 	c.Keys = Keys{Preset: "default", Overrides: map[string]map[string][]string{}}
 	var errs []error
-	for _, name := range sortedKeys(c.file.raw.Keys) {
+	for _, name := range slices.Sorted(maps.Keys(c.file.raw.Keys)) {
 		v := c.file.raw.Keys[name]
 		if name == "preset" {
 			s, ok := v.(string)
@@ -162,7 +163,7 @@ func (c *Config) loadKeys() error {
 			continue
 		}
 		c.Keys.Overrides[name] = map[string][]string{}
-		for _, action := range sortedKeys(table) {
+		for _, action := range slices.Sorted(maps.Keys(table)) {
 			list, ok := stringList(table[action])
 			if !ok {
 				errs = append(errs, &Error{Where: c.Where("keys", name, action), What: "the value has the wrong type", Mend: `expected a list of keys, such as ["e", "ctrl+e"]`})
@@ -379,13 +380,4 @@ func or[T any](p *T, def T) T {
 		return def
 	}
 	return *p
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
 }

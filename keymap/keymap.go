@@ -6,6 +6,7 @@ package keymap
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -71,7 +72,7 @@ func New(presetName string, overrides map[string]map[string][]string) (*Map, err
 	}
 	var errs []error
 	over := map[Context]map[Action]bool{}
-	for _, ctxName := range sortedKeys(overrides) {
+	for _, ctxName := range slices.Sorted(maps.Keys(overrides)) {
 		ctx := Context(ctxName)
 		if !slices.Contains(contexts, ctx) {
 			errs = append(errs, &Error{
@@ -80,7 +81,7 @@ func New(presetName string, overrides map[string]map[string][]string) (*Map, err
 			})
 			continue
 		}
-		for _, name := range sortedKeys(overrides[ctxName]) {
+		for _, name := range slices.Sorted(maps.Keys(overrides[ctxName])) {
 			in, known := infos[Action(name)]
 			if !known || !in.in(ctx) {
 				e := &Error{
@@ -355,15 +356,6 @@ var byContext = func() map[Context][]Action {
 }()
 
 func actionsOf(ctx Context) []Action { return byContext[ctx] }
-
-func sortedKeys[V any](m map[string]V) []string {
-	out := make([]string, 0, len(m))
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out
-}
 
 // meant asks after the one of the list that name is a slip of; nothing when there is none.
 func meant[T ~string](name string, list []T) string {
