@@ -138,11 +138,11 @@ func (s *Server) listEvents(c *call) (any, error) {
 		until = from.AddDate(0, 0, 31)
 	}
 	if until.Before(from) || until.Sub(from) > 3*366*24*time.Hour {
-		return nil, invalidField("to", "to must be after from, by three years at most.")
+		return nil, invalidField("to", "to must be after from, by three years at most; without them it is the next 31 days.")
 	}
 	if zone := c.query.Get("timezone"); zone != "" {
 		if _, err := time.LoadLocation(zone); err != nil {
-			return nil, invalidField("timezone", "There is no such time zone.")
+			return nil, invalidField("timezone", "There is no time zone %q; timezone must be a name such as Europe/Berlin.", clip(zone, 100))
 		}
 	}
 	all, err := s.happens(c.ctx, from, until)

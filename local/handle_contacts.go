@@ -34,7 +34,11 @@ func (s *Server) listContacts(c *call) (any, error) {
 	default:
 		return nil, invalidField("source", "source must be manual, auto or form.")
 	}
-	for word := range strings.FieldsSeq(fold(c.query.Get("q"))) {
+	words, err := c.words("q", fold)
+	if err != nil {
+		return nil, err
+	}
+	for _, word := range words {
 		query, args = query+` AND c.folded LIKE ? ESCAPE '\'`, append(args, "%"+escapeLike(word)+"%")
 	}
 	return s.listByID(c, query, args, func(row scanner) (int64, any, error) { return wrap(scanContact(row)) })
@@ -78,8 +82,8 @@ func (f *contactFields) read(body fields) error {
 		if err != nil {
 			return err
 		}
-		if len(v) > 64<<10 || name == "name" && len(v) > 500 {
-			return invalidField(name, "%s is too long.", name)
+		if most := map[string]int{"name": 500, "notes": 64 << 10}[name]; len(v) > most {
+			return invalidField(name, "%s may have %d bytes at most.", name, most)
 		}
 		if name == "name" {
 			v = strings.TrimSpace(noControls(v))
@@ -123,7 +127,7 @@ func (s *Server) createContact(c *call) (any, error) {
 	err = s.write(c.ctx, func(t *tx) error {
 		if _, _, err := t.contactFields(email); !errors.Is(err, sql.ErrNoRows) {
 			if err == nil {
-				err = conflict("contact_exists", "There is a contact with this address.")
+				err = conflict("contact_exists", "There is a contact with the address %s; contacts.update changes it.", email)
 			}
 			return err
 		}
@@ -328,7 +332,11 @@ func (s *Server) listContactThreads(c *call) (any, error) {
 		return nil, invalidField("sort", "sort must be newest or oldest.")
 	}
 	where, args := "p.email = ? AND t.messages > 0 AND t.trashed = 0 AND t.spam = 0", []any{email}
-	for word := range strings.FieldsSeq(fold(c.query.Get("q"))) {
+	words, err := c.words("q", fold)
+	if err != nil {
+		return nil, err
+	}
+	for _, word := range words {
 		where, args = where+` AND (t.sort_subject LIKE ? ESCAPE '\' OR t.sort_sender LIKE ? ESCAPE '\')`,
 			append(args, "%"+escapeLike(word)+"%", "%"+escapeLike(word)+"%")
 	}

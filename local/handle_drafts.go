@@ -63,7 +63,11 @@ func (s *Server) listDrafts(c *call) (any, error) {
 	if p.after {
 		where, args = "(updated_at, id) < (?, ?)", []any{p.cur.At, p.cur.ID}
 	}
-	for word := range strings.FieldsSeq(fold(c.query.Get("query"))) {
+	words, err := c.words("query", fold)
+	if err != nil {
+		return nil, err
+	}
+	for _, word := range words {
 		where += ` AND folded LIKE ? ESCAPE '\'`
 		args = append(args, "%"+escapeLike(word)+"%")
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"strings"
@@ -81,7 +82,7 @@ func (s *Server) createFeed(c *call) (any, error) {
 			return err
 		}
 		if n >= maxFeeds {
-			return &apiError{http.StatusUnprocessableEntity, "workspace_limit_reached", "There are 100 feeds already. Delete one that nobody reads.", ""}
+			return &apiError{http.StatusUnprocessableEntity, "workspace_limit_reached", fmt.Sprintf("There are %d feeds, the most that there can be; delete one that nobody reads.", maxFeeds), ""}
 		}
 		id, err = t.insert("INSERT INTO calendar_feeds(name, mode, token, base, created_at) VALUES(?,?,?,?,?)", name, mode, newFeedToken(), c.served(), t.now)
 		return err

@@ -53,7 +53,11 @@ func (s *Server) listFiles(c *call) (any, error) {
 	}
 	where, args := []string{"1"}, []any{}
 	add := func(sqlText string, a ...any) { where, args = append(where, sqlText), append(args, a...) }
-	for word := range strings.FieldsSeq(strings.ToLower(c.query.Get("q"))) {
+	words, err := c.words("q", strings.ToLower)
+	if err != nil {
+		return nil, err
+	}
+	for _, word := range words {
 		add(`lower(filename) LIKE ? ESCAPE '\'`, "%"+escapeLike(word)+"%")
 	}
 	switch kind := c.query.Get("kind"); kind {

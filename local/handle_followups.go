@@ -75,7 +75,7 @@ func (s *Server) setFollowUp(c *call) (any, error) {
 		return nil, err
 	}
 	if !given {
-		return nil, invalidField("remindAt", "remindAt is missing.")
+		return nil, invalidField("remindAt", "remindAt is missing: it says when to remind, as an instant such as 2026-03-01T09:30:00.000Z.")
 	}
 	thread, err := s.lookupThread(c.ctx, wire, "threadId")
 	if err != nil {

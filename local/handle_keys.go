@@ -56,7 +56,7 @@ func (w *caller) maySend(from string) error {
 	if slices.Contains(w.addresses, from) || slices.Contains(w.domains, domain) {
 		return nil
 	}
-	return &apiError{http.StatusForbidden, "address_not_allowed", "This key may not send from " + from + ".", "from"}
+	return &apiError{http.StatusForbidden, "address_not_allowed", "This key may not send from " + from + "; its addressAllowlist and domainAllowlist say from which it may.", "from"}
 }
 
 // scopeSpaces names the scope of the operations of a namespace, where it is not called like the namespace. An empty one
@@ -111,7 +111,7 @@ func (h *handler) caller(r *http.Request, rt *route, params []string) (*caller, 
 	if subtle.ConstantTimeCompare(sum[:], h.key[:]) == 1 && ok {
 		return own, nil
 	}
-	refused := &apiError{http.StatusUnauthorized, "invalid_api_key", "The API key is missing or not one of this mailbox.", ""}
+	refused := &apiError{http.StatusUnauthorized, "invalid_api_key", "The API key is missing or not one of this mailbox: send it as Authorization: Bearer KEY. `teapost serve` says where its key is.", ""}
 	if !ok {
 		return nil, refused
 	}
@@ -129,7 +129,7 @@ func (h *handler) caller(r *http.Request, rt *route, params []string) (*caller, 
 		return nil, err
 	}
 	if need := neededScope(name, r.Method); rt != nil && need != "" && !slices.Contains(who.scopes, need) {
-		return nil, &apiError{http.StatusForbidden, "insufficient_scope", "This key lacks the scope " + need + ".", ""}
+		return nil, &apiError{http.StatusForbidden, "insufficient_scope", "This key lacks the scope " + need + "; a key that may make keys can give it one (keys.update).", ""}
 	}
 	return who, nil
 }
@@ -248,8 +248,11 @@ func newToken(mode string) (token, start string, hash []byte) {
 	return token, start, sum[:]
 }
 
+// maxKeyEntries is the most scopes, addresses or domains of a key.
+const maxKeyEntries = 1000
+
 func readScopes(f fields) ([]string, error) {
-	list, err := f.texts("scopes")
+	list, err := f.textsUpTo("scopes", maxKeyEntries)
 	if err != nil {
 		return nil, err
 	}
@@ -263,7 +266,7 @@ func readScopes(f fields) ([]string, error) {
 
 // readAllowlist gives the JSON of a list of addresses or domains, or nil.
 func readAllowlist(f fields, name string) (any, error) {
-	list, err := f.texts(name)
+	list, err := f.textsUpTo(name, maxKeyEntries)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}

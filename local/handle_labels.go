@@ -164,7 +164,7 @@ func (t *tx) nameIsFree(name string, but int64) error {
 		return err
 	}
 	if n > 0 {
-		return conflict("label_exists", "There is a label with this name.")
+		return conflict("label_exists", "There is a label with the name %s; choose another one.", printable(name))
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func (s *Server) createLabel(c *call) (any, error) {
 // userLabel reads the id of the path; a system label cannot be changed.
 func userLabel(c *call) (int64, error) {
 	if isSystemLabel(c.params[0]) {
-		return 0, &apiError{403, "system_label", "A system label cannot be changed.", ""}
+		return 0, &apiError{403, "system_label", "A system label cannot be changed or deleted; make a label of your own.", ""}
 	}
 	id, ok := parseID("lbl", c.params[0])
 	if !ok {

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"fmt"
 	"slices"
 )
 
@@ -82,7 +83,7 @@ func (s *Server) createNote(c *call) (any, error) {
 			return err
 		}
 		if count >= maxNotes {
-			return &apiError{422, "workspace_limit_reached", "This thread has as many notes as one can have.", ""}
+			return &apiError{422, "workspace_limit_reached", fmt.Sprintf("This thread has %d notes, the most that one can have; delete one first.", maxNotes), ""}
 		}
 		var err error
 		id, err = t.insert("INSERT INTO notes(thread_id, content, color, pinned, position, created_at, updated_at) VALUES(?,?,?,?,?,?,?)",
@@ -139,7 +140,7 @@ func (s *Server) deleteNote(c *call) (any, error) {
 }
 
 func (s *Server) reorderNotes(c *call) (any, error) {
-	ids, err := c.body.texts("ids")
+	ids, err := c.body.textsUpTo("ids", maxNotes)
 	if err != nil {
 		return nil, err
 	}

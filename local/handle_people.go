@@ -44,7 +44,11 @@ func (s *Server) listPeople(c *call) (any, error) {
 		return nil, invalidField("sort", "sort must be recent, name or threads.")
 	}
 	where, args := []string{"1"}, []any{}
-	for word := range strings.FieldsSeq(fold(c.query.Get("q"))) {
+	words, err := c.words("q", fold)
+	if err != nil {
+		return nil, err
+	}
+	for _, word := range words {
 		// At the start of a word, as a person types a name or an address.
 		like := escapeLike(word) + "%"
 		where = append(where, `(p.folded LIKE ? ESCAPE '\' OR p.folded LIKE ? ESCAPE '\' OR p.folded LIKE ? ESCAPE '\' OR p.folded LIKE ? ESCAPE '\'

@@ -3,6 +3,7 @@ package local
 import (
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -233,7 +234,7 @@ func (t *tx) addRule(r *ruleInput) (int64, error) {
 		return 0, err
 	}
 	if n >= maxRules {
-		return 0, &apiError{422, "workspace_limit_reached", "There are as many rules as there can be.", ""}
+		return 0, &apiError{422, "workspace_limit_reached", fmt.Sprintf("There are %d rules, the most that there can be; delete one first.", maxRules), ""}
 	}
 	conditions, actions, err := r.json()
 	if err != nil {
@@ -317,7 +318,7 @@ func (s *Server) deleteRule(c *call) (any, error) {
 
 // reorderRules puts the named rules first, in that order; others follow as they were.
 func (s *Server) reorderRules(c *call) (any, error) {
-	wires, err := c.body.texts("ruleIds")
+	wires, err := c.body.textsUpTo("ruleIds", maxRules)
 	if err != nil {
 		return nil, err
 	}
@@ -351,6 +352,9 @@ func (s *Server) reorderRules(c *call) (any, error) {
 	return list(data), err
 }
 
+// maxTestedThreads is the most threads that a test of a rule may name.
+const maxTestedThreads = 1000
+
 // testRule says on which messages of the last days a rule would have acted. It changes nothing.
 func (s *Server) testRule(c *call) (any, error) {
 	id, err := c.id("rule", "rule")
@@ -381,7 +385,7 @@ func (s *Server) testRule(c *call) (any, error) {
 	}
 	limit = min(limit, 1000)
 	where, args := "m.incoming = 1 AND m.received_at >= ?", []any{s.now().Add(-time.Duration(min(days, 36500)) * 24 * time.Hour).UnixMilli()}
-	threads, err := c.body.texts("threadIds")
+	threads, err := c.body.textsUpTo("threadIds", maxTestedThreads)
 	if err != nil {
 		return nil, err
 	}

@@ -142,7 +142,10 @@ func (s *Server) getSettings(c *call) (any, error) {
 	return v, nil
 }
 
-const maxListEntries = 5000
+const (
+	maxListEntries = 5000
+	maxSettingText = 64 << 10
+)
 
 // checkSetting tells whether a value is of the kind of its default.
 func checkSetting(key string, value, kind any) error {
@@ -153,8 +156,8 @@ func checkSetting(key string, value, kind any) error {
 		}
 	case string:
 		text, ok := value.(string)
-		if !ok || len(text) > 64<<10 {
-			return invalidField(key, "%s must be a string.", key)
+		if !ok || len(text) > maxSettingText {
+			return invalidField(key, "%s must be a string of at most %d bytes.", key, maxSettingText)
 		}
 		if words := settingWords[key]; words != nil && !slices.Contains(words, text) {
 			return invalidField(key, "%s must be one of %s.", key, strings.Join(words, ", "))
@@ -181,13 +184,13 @@ func (s *Server) updateSettings(c *call) (any, error) {
 		if !ofScope {
 			var known bool
 			if kind, known = accountDefaults[key]; !known {
-				return nil, invalidField(key, "There is no such setting.")
+				return nil, invalidField(key, "There is no setting %s.", printable(key))
 			}
 			if scope != "" {
 				return nil, invalidField(key, "%s is a setting of the whole mailbox.", key)
 			}
 			if value == nil {
-				return nil, invalidField(key, "%s has nothing to inherit.", key)
+				return nil, invalidField(key, "%s is a setting of the whole mailbox and has nothing to inherit; give it a value.", key)
 			}
 		}
 		if value == nil {

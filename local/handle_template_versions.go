@@ -30,7 +30,7 @@ func (s *Server) publishTemplate(c *call) (any, error) {
 }
 
 func templateArchived() error {
-	return &apiError{422, "template_archived", "This template is archived.", ""}
+	return &apiError{422, "template_archived", "This template is archived; templates.update with another status brings it back.", ""}
 }
 
 func (s *Server) listTemplateVersions(c *call) (any, error) {

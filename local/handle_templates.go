@@ -46,7 +46,11 @@ func (s *Server) listTemplates(c *call) (any, error) {
 	default:
 		return nil, invalidField("status", "status must be draft, active or archived.")
 	}
-	for word := range strings.FieldsSeq(fold(c.query.Get("search"))) {
+	words, err := c.words("search", fold)
+	if err != nil {
+		return nil, err
+	}
+	for _, word := range words {
 		where, args = where+` AND folded LIKE ? ESCAPE '\'`, append(args, "%"+escapeLike(word)+"%")
 	}
 	order := "updated_at DESC, id DESC"
@@ -113,7 +117,7 @@ func (t *tx) freeSlug(given, name string, but int64) (string, error) {
 			return "", err
 		}
 		if given != "" {
-			return "", conflict("template_exists", "There is a template with this slug.")
+			return "", conflict("template_exists", "There is a template with the slug %s; choose another one.", slug)
 		}
 	}
 }
@@ -141,7 +145,7 @@ func (t *tx) addTemplate(name, slug string, description sql.NullString, content 
 		return 0, err
 	}
 	if n >= maxTemplates {
-		return 0, &apiError{422, "workspace_limit_reached", "There are as many templates as there can be.", ""}
+		return 0, &apiError{422, "workspace_limit_reached", fmt.Sprintf("There are %d templates, the most that there can be; delete one first.", maxTemplates), ""}
 	}
 	slug, err := t.freeSlug(slug, name, 0)
 	if err != nil {

@@ -5,23 +5,26 @@ import (
 	"slices"
 )
 
+// maxLabelChanges is the most labels that one call puts on a thread or takes off.
+const maxLabelChanges = 1000
+
 func (s *Server) updateThread(c *call) (any, error) {
 	read, setRead, err := c.body.boolean("read")
 	if err != nil {
 		return nil, err
 	}
-	add, err := c.body.texts("addLabelIds")
+	add, err := c.body.textsUpTo("addLabelIds", maxLabelChanges)
 	if err != nil {
 		return nil, err
 	}
-	remove, err := c.body.texts("removeLabelIds")
+	remove, err := c.body.textsUpTo("removeLabelIds", maxLabelChanges)
 	if err != nil {
 		return nil, err
 	}
 	add, remove = unique(add), unique(remove)
 	for _, id := range add {
 		if slices.Contains(remove, id) {
-			return nil, invalidField("removeLabelIds", "One label cannot be added and removed at once.")
+			return nil, invalidField("removeLabelIds", "The label %s cannot be added and removed at once.", printable(id))
 		}
 	}
 	err = s.changeThread(c, func(t *tx, th *thread) error {
@@ -49,11 +52,12 @@ func (s *Server) updateThread(c *call) (any, error) {
 	return map[string]any{"object": "thread", "id": c.params[0], "addedLabelIds": add, "removedLabelIds": remove}, nil
 }
 
+// unique leaves the first of equal strings.
 func unique(list []string) []string {
-	out := []string{}
+	out, seen := []string{}, map[string]bool{}
 	for _, v := range list {
-		if !slices.Contains(out, v) {
-			out = append(out, v)
+		if !seen[v] {
+			out, seen[v] = append(out, v), true
 		}
 	}
 	return out
@@ -154,7 +158,7 @@ func (s *Server) snoozeThread(c *call) (any, error) {
 		return nil, err
 	}
 	if !given {
-		return nil, invalidField("wakeAt", "wakeAt is missing.")
+		return nil, invalidField("wakeAt", "wakeAt is missing: it says when the thread comes back, as an instant such as 2026-03-01T09:30:00.000Z.")
 	}
 	err = s.changeThread(c, func(t *tx, th *thread) error {
 		if at <= t.now {

@@ -46,6 +46,27 @@ func (f fields) oneOf(field, otherwise string, words ...string) (string, error) 
 	return "", invalidField(field, "%s must be one of %s.", field, strings.Join(words, ", "))
 }
 
+// textsUpTo reads a list of strings that may not be longer.
+func (f fields) textsUpTo(name string, most int) ([]string, error) {
+	list, err := f.texts(name)
+	if err == nil && len(list) > most {
+		err = invalidField(name, "%s may have %d entries at most.", name, most)
+	}
+	return list, err
+}
+
+// maxQueryWords is the most words of a search by name or subject.
+const maxQueryWords = 30
+
+// words gives the words that a list is searched for, folded as what it is compared with.
+func (c *call) words(name string, fold func(string) string) ([]string, error) {
+	words := strings.Fields(fold(c.query.Get(name)))
+	if len(words) > maxQueryWords {
+		return nil, invalidField(name, "%s may have %d words at most.", name, maxQueryWords)
+	}
+	return words, nil
+}
+
 // queryInstant reads an instant of the query.
 func (c *call) queryInstant(name string) (t time.Time, given bool, err error) {
 	v := c.query.Get(name)
