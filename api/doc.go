@@ -34,7 +34,8 @@
 // # Bytes
 //
 // [Upload] bodies are streamed, and so are downloads, up to a limit. Both report their
-// [Progress] to observers. See [Upload] and [Downloaded] for when they are repeated.
+// [Progress] to observers. See [Upload] and [Downloaded] for when they are repeated. Any other
+// answer is read whole, up to 64 MiB ([ErrTooLarge]); the files of ListAttachments too.
 //
 // # Credentials
 //
@@ -48,7 +49,7 @@
 // An error is an [*Error] when the server answered, a [*NetworkError] when no usable
 // answer came or the caller cancelled, a [*TransferError] when the caller's reader or
 // writer failed, and an [*ArgumentError] when the call was refused before anything was
-// sent. All match the targets of this package with [errors.Is].
+// sent. What happened is asked with [errors.Is] and the targets of this package.
 //
 // Which one it is about is in their fields: the server's code, message, refused fields and
 // request id, the number of attempts, whether any request may have left. Their texts are for
@@ -56,7 +57,7 @@
 // event ([WithObserver]).
 //
 // A call that failed has had no effect when its error is an ArgumentError, a NetworkError with
-// NotSent, or an Error of the first attempt with a status from 400 to 499 other than 408.
+// NotSent, or an Error with Attempts of 1 and a status from 400 to 499 other than 408.
 // Otherwise it may have had one: try a send again under its key, and look before doing
 // anything else again.
 //
@@ -94,6 +95,12 @@
 // [VerifyWebhook] checks the signature and the age of a request that the API makes to a
 // server of one's own, before anything in it is believed. A delivery may come twice:
 // [VerifiedWebhook].Delivery is then the same.
+//
+// # Tests
+//
+// A program's own tests can give [Options].Transport an http.RoundTripper that answers in
+// memory, or call a real server without an account: `teapost serve --sample` of the repository
+// (docs/serve.md says what it has) on a loopback address.
 //
 // # Concurrency
 //
