@@ -124,7 +124,7 @@ func (a *app) frame(s Screen) *Frame {
 		case a.threads:
 			f.Width = a.at.threads
 		case a.reader:
-			f.Width = a.at.reader
+			f.Width, f.barren = a.at.reader, len(a.threads.ids) == 0
 		case a.screen():
 			if f.docked != "" {
 				f.Width = a.at.beside()

@@ -52,9 +52,11 @@ func TestReaderFollowsTheList(t *testing.T) {
 	if got := m.took(); got != "open thread old; read [old]" {
 		t.Errorf("opening it did %q", got)
 	}
-	s.keys("esc", "g", "t")
+	s.keys("esc", "g", "t") // nothing is there
+	s.hasNot("The text of old.", "enter opens a conversation here")
+	s.keys("g", "i", "G", "k") // a row of which nothing is known yet
+	s.rest()
 	s.has("enter opens a conversation here")
-	s.hasNot("The text of old.")
 }
 
 func TestReaderWaitsForTheCursorToRest(t *testing.T) {

@@ -17,6 +17,8 @@ func (r *reader) View(f *Frame) string {
 		return block(strings.Repeat("\n", max(0, f.Height/3))+cells.Blank((f.Width-cells.Width(s))/2)+t.Muted.Render(s), f.Width, f.Height)
 	}
 	switch {
+	case r.id == "" && f.barren:
+		return block("", f.Width, f.Height)
 	case r.id == "":
 		say := "No conversation is open"
 		if k := firstKey(f.Keys, keymap.InThreads, keymap.Open); k != "" {

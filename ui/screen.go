@@ -23,6 +23,7 @@ type Frame struct {
 
 	wide       bool       // the panes stand beside each other
 	docked     state.Role // of the screen that stands beside the sidebar instead of a list; empty: there is none
+	barren     bool       // the list beside the reader has no rows
 	folders    []state.Folder
 	practising bool // the network is bad because the person wants to practise
 	asks       *[]tea.Msg
