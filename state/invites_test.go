@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -140,5 +141,39 @@ func TestAnswersBesideEachOther(t *testing.T) {
 		if a := w.mail.Thread(id).Answer; a != ChangeDecline {
 			t.Errorf("answer %q", a)
 		}
+	})
+}
+
+// noEvents is a server that knows no invitation as an event.
+type noEvents struct{ next http.RoundTripper }
+
+func (n noEvents) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !strings.HasSuffix(r.URL.Path, "/event") {
+		return n.next.RoundTrip(r)
+	}
+	if r.Body != nil {
+		_ = r.Body.Close()
+	}
+	return &http.Response{
+		StatusCode: http.StatusNotFound, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {"application/json"}},
+		Body:   io.NopCloser(strings.NewReader(`{"error":{"type":"not_found","code":"not_found","message":"There is none."}}`)),
+	}, nil
+}
+
+func TestInvitationWithoutAnEvent(t *testing.T) {
+	inWorld(t, "ok", func(w *world) {
+		w.off.through(noEvents{w.off.next})
+		got, err := w.server.Ingest(context.Background(), []byte(invitation), local.IngestOptions{Unread: true, Arrival: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := ThreadID(got.ThreadID)
+		w.load()
+		w.mail.OpenThread(id)
+		if w.mail.Thread(id).NoEvent {
+			t.Error("said before the server was asked")
+		}
+		w.until("told that there is none", func() bool { return w.mail.Thread(id).NoEvent })
 	})
 }

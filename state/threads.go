@@ -19,6 +19,7 @@ type threadRecord struct {
 	event    *api.CalendarEvent
 	eventFor int    // messages when the event was asked for
 	eventSeq uint64 // when the event was asked for, or answered
+	noEvent  bool   // the server has none
 	seq      uint64 // when the newest answer was asked for
 	asOf     time.Time
 	stale    bool
@@ -272,10 +273,11 @@ func (m *Mail) loadEvent(id ThreadID, rec *threadRecord) {
 		key: "event/" + string(id), resources: []string{"thread/" + string(id)},
 		run: func(ctx context.Context, c *api.Client) (any, error) { return c.Threads.GetEvent(ctx, string(id)) },
 		done: func(f api.Final) {
+			rec.noEvent = errors.Is(f.Err, api.ErrNotFound)
 			switch {
 			case f.Err == nil:
 				m.eventArrived(id, rec, f.Value.(*api.CalendarEvent), seq)
-			case !errors.Is(f.Err, api.ErrNotFound):
+			case !rec.noEvent:
 				rec.eventFor = 0 // asked again when the conversation is opened again
 			}
 		},
@@ -292,7 +294,7 @@ func (m *Mail) Thread(id ThreadID) Thread {
 	}
 	t := Thread{Row: m.showRow(id, m.changesOf(id)), Known: rec.thread != nil, Loading: rec.call != "", AsOf: rec.asOf, Problem: rec.problem, Rev: rec.rev}
 	if rec.thread != nil {
-		t.Messages, t.Event, t.Answer = rec.thread.Messages, rec.event, m.answer(id, rec)
+		t.Messages, t.Event, t.NoEvent, t.Answer = rec.thread.Messages, rec.event, rec.noEvent, m.answer(id, rec)
 		rec.used = m.next()
 	}
 	return t

@@ -110,6 +110,7 @@ type Thread struct {
 	Row      Row
 	Messages []api.Message
 	Event    *api.CalendarEvent // the invitation in it, when there is one and it is known
+	NoEvent  bool               // the server has no event for it
 	Answer   ChangeKind         // the person's own answer to it, on its way or at the server; empty: none yet
 	Known    bool               // false: the messages are not here yet
 	Loading  bool

@@ -412,7 +412,8 @@ func TestInvitationThatCannotBeAnswered(t *testing.T) {
 		change func(*state.Thread)
 		why    string
 	}{
-		{func(th *state.Thread) { th.Event = nil }, "answer it with a message"},
+		{func(th *state.Thread) { th.Event = nil }, "The invitation is not here yet"},
+		{func(th *state.Thread) { th.Event, th.NoEvent = nil, true }, "answer it with a message"},
 		{func(th *state.Thread) { th.Event.IsOrganizer = true }, "This event is your own"},
 		{func(th *state.Thread) { th.Event.Status = "CANCELLED" }, "This event is cancelled"},
 		{func(th *state.Thread) { th.Event, th.Row.Invite = nil, false }, "There is no invitation"},

@@ -124,6 +124,8 @@ func (r *reader) whyNoAnswer() string {
 	switch {
 	case e == nil && !r.th.Row.Invite:
 		return "There is no invitation in this conversation"
+	case e == nil && !r.th.NoEvent:
+		return "The invitation is not here yet: try again in a moment"
 	case e == nil:
 		return "The server does not know this invitation as an event: answer it with a message"
 	case e.IsOrganizer:
