@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -413,123 +412,6 @@ func TestTemplates(t *testing.T) {
 	})
 }
 
-func invitation(id, method string, extra ...string) []byte {
-	lines := append([]string{
-		"BEGIN:VCALENDAR", "METHOD:" + method, "BEGIN:VEVENT", "UID:tea-1@example.com", "DTSTART:20260312T150000Z", "DTEND:20260312T160000Z", "SUMMARY:Tea",
-		"ORGANIZER;CN=Ada:mailto:ada@example.com", "ATTENDEE;PARTSTAT=NEEDS-ACTION:mailto:" + me,
-	}, extra...)
-	ics := strings.Join(append(lines, "END:VEVENT", "END:VCALENDAR"), "\r\n")
-	return []byte("From: Ada <ada@example.com>\r\nTo: " + me + "\r\nSubject: Tea?\r\nDate: Tue, 03 Mar 2026 09:30:00 +0000\r\nMessage-ID: <" + id + ">\r\nMIME-Version: 1.0\r\n" +
-		"Content-Type: text/calendar; method=" + method + "; charset=utf-8\r\n\r\n" + ics + "\r\n")
-}
-
-func TestCalendar(t *testing.T) {
-	both(t, func(t *testing.T, s *Server, clk *clock, c *client) {
-		thread := arrive(t, s, invitation("i@example.com", "REQUEST", "RRULE:FREQ=WEEKLY;COUNT=3")).ThreadID
-		e := c.do(200, "GET", "/threads/"+thread+"/event", nil)
-		const keys = "object id uid sequence summary description location url start end allDay timezone recurrence exdates rdates recurrenceId subscriptionId status transparency visibility organizer isOrganizer source messageId threadId alarms attendees createdAt updatedAt"
-		wantKeys(t, "event", e, keys)
-		path := "/calendar/events/" + e["id"].(string)
-		c.refused(422, "invalid_field", "response", "POST", path+"/respond", obj{"response": "MAYBE"})
-		c.refused(422, "invalid_field", "respondingAs", "POST", path+"/respond", obj{"response": "ACCEPTED", "respondingAs": "ada@example.com"})
-		got := c.do(200, "POST", path+"/respond", obj{"response": "ACCEPTED"})
-		if a := got["attendees"].([]any)[0].(obj); a["partstat"] != "ACCEPTED" || a["respondedAt"] == nil {
-			t.Errorf("attendee: %v", a)
-		}
-		if err := s.runDue(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		mails := sentTo(t, c, "ada@example.com")
-		if len(mails) != 1 || mails[0]["subject"] != "Accepted: Tea" || mails[0]["threadId"] != thread {
-			t.Fatalf("answers: %v", mails)
-		}
-		if again := c.do(200, "GET", "/threads/"+thread+"/event", nil); again["id"] != e["id"] {
-			t.Errorf("the answer hides the invitation: %v", again)
-		}
-		list := rows(t, c, "/calendar/events?from=2026-03-10T00:00:00Z&to=2026-04-10T00:00:00Z")
-		if len(list) != 3 || list[2]["start"] != "2026-03-26T15:00:00.000Z" || list[0]["myPartstat"] != "ACCEPTED" {
-			t.Errorf("occurrences: %v", list)
-		}
-		wantKeys(t, "occurrence", list[0], "object eventId uid start end allDay summary location status transparency isOrganizer organizerEmail recurring myPartstat attendeeCount subscriptionId")
-		c.refused(409, "not_organizer", "", "PATCH", path, obj{"summary": "Coffee"})
-
-		own := c.do(200, "POST", "/calendar/events", obj{
-			"summary": "Cake; and, more", "start": "2026-03-15T10:00:00Z", "end": "2026-03-15T11:00:00Z", "attendees": []any{obj{"email": "bob@example.org", "name": "Bob"}},
-			"reminders": []any{obj{"minutesBefore": 10}}, "sendInvites": true,
-		})
-		wantKeys(t, "own event", own, keys)
-		if err := s.runDue(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		if got := sentTo(t, c, "bob@example.org"); len(got) != 1 || got[0]["subject"] != "Invitation: Cake; and, more" {
-			t.Fatalf("invitations: %v", got)
-		}
-		ownPath := "/calendar/events/" + own["id"].(string)
-		res, raw := c.raw("GET", ownPath+"/ics", "", "Accept", "text/calendar")
-		if res.StatusCode != http.StatusOK || !strings.Contains(string(raw), `SUMMARY:Cake\; and\, more`) {
-			t.Errorf("ics: %s", raw)
-		}
-		// Bob's answer is taken from Bob only.
-		reply := func(id, from string) []byte {
-			return []byte("From: " + from + "\r\nTo: " + me + "\r\nSubject: Re\r\nMessage-ID: <" + id + ">\r\nMIME-Version: 1.0\r\nContent-Type: text/calendar; method=REPLY\r\n\r\n" +
-				"BEGIN:VCALENDAR\r\nMETHOD:REPLY\r\nBEGIN:VEVENT\r\nUID:" + own["uid"].(string) + "\r\nDTSTART:20260315T100000Z\r\nATTENDEE;PARTSTAT=DECLINED:mailto:bob@example.org\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n")
-		}
-		arrive(t, s, reply("eve@example.org", "eve@example.org"))
-		if a := c.do(200, "GET", ownPath, nil)["attendees"].([]any)[0].(obj); a["partstat"] != "NEEDS-ACTION" {
-			t.Errorf("somebody else answered for Bob: %v", a)
-		}
-		arrive(t, s, reply("bob@example.org", "bob@example.org"))
-		if a := c.do(200, "GET", ownPath, nil)["attendees"].([]any)[0].(obj); a["partstat"] != "DECLINED" {
-			t.Errorf("Bob's answer: %v", a)
-		}
-		if got := c.do(200, "PATCH", ownPath, obj{"location": "Garden"}); got["location"] != "Garden" || got["sequence"] != 1.0 {
-			t.Errorf("changed: %v", got)
-		}
-		if got := c.do(200, "POST", ownPath+"/cancel", nil); got["status"] != "CANCELLED" {
-			t.Errorf("cancelled: %v", got)
-		}
-		c.do(200, "DELETE", ownPath, nil)
-		c.refused(404, "resource_not_found", "", "GET", ownPath, nil)
-		// An invitation that is changed shows once.
-		arrive(t, s, invitation("j@example.com", "REQUEST", "SEQUENCE:1", "LOCATION:Kitchen"))
-		if list := rows(t, c, "/calendar/events?from=2026-03-10T00:00:00Z&to=2026-04-10T00:00:00Z"); len(list) != 1 || list[0]["location"] != "Kitchen" || list[0]["myPartstat"] != "ACCEPTED" {
-			t.Errorf("after the change: %v", list)
-		}
-	})
-}
-
-func TestRecurrence(t *testing.T) {
-	for _, tc := range []struct{ rule, want string }{
-		{"FREQ=DAILY;COUNT=3", "03-02 03-03 03-04"},
-		{"FREQ=DAILY;INTERVAL=10;UNTIL=20260322", "03-02 03-12 03-22"},
-		{"FREQ=WEEKLY;BYDAY=MO,FR;COUNT=4", "03-02 03-06 03-09 03-13"},
-		{"FREQ=MONTHLY;BYDAY=-1FR;COUNT=2", "03-27 04-24"},
-		{"FREQ=MONTHLY;BYMONTHDAY=31;COUNT=2", "03-31 05-31"},
-		{"FREQ=YEARLY;COUNT=2", "03-02"},
-		{"FREQ=HOURLY", "03-02"},
-		{"FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1;COUNT=2", "03-31 04-30"},
-		{"FREQ=MONTHLY;BYDAY=FR;BYMONTHDAY=13;COUNT=1", "03-13"},
-		{"FREQ=DAILY;BYMONTHDAY=-1;COUNT=2", "03-31 04-30"},
-		{"FREQ=WEEKLY;INTERVAL=2;BYDAY=SU;WKST=SU;COUNT=2", "03-15 03-29"},
-		{"FREQ=WEEKLY;INTERVAL=2;BYDAY=SU;COUNT=2", "03-08 03-22"},
-	} {
-		e := obj{"start": "2026-03-02T09:00:00.000Z", "end": "2026-03-02T10:00:00.000Z", "recurrence": tc.rule}
-		var got []string
-		for _, o := range occurrences(e, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)) {
-			got = append(got, o.Format("01-02"))
-		}
-		if strings.Join(got, " ") != tc.want {
-			t.Errorf("%s gives %v, want %s", tc.rule, got, tc.want)
-		}
-	}
-	// Nine o'clock stays nine o'clock when summer time begins.
-	e := obj{"start": "2026-03-25T08:00:00.000Z", "end": "2026-03-25T09:00:00.000Z", "recurrence": "FREQ=WEEKLY;COUNT=2", "timezone": "Europe/Berlin"}
-	got := occurrences(e, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC))
-	if len(got) != 2 || instant(got[1].UnixMilli()) != "2026-04-01T07:00:00.000Z" {
-		t.Errorf("over the change of the clock: %v", got)
-	}
-}
-
 func TestOutOfOffice(t *testing.T) {
 	both(t, func(t *testing.T, s *Server, clk *clock, c *client) {
 		list := rows(t, c, "/out-of-office")
@@ -690,51 +572,4 @@ func TestTempMail(t *testing.T) {
 			t.Errorf("delivered to a mailbox that is over: %v", late)
 		}
 	})
-}
-
-// Keys with fewer scopes, and the tokens of temporary mailboxes, open only what they are for.
-func TestKeys(t *testing.T) {
-	clk := newClock()
-	s := open(t, t.TempDir(), clk)
-	const master = "oe_test_0123456789abcdef0123456789abcdef"
-	c := &client{t, &http.Client{Transport: NewTransport(s.HandlerFor(AuthOptions{APIKey: master}))}, "http://local.invalid"}
-	as := func(key string) []string { return []string{"Authorization", "Bearer " + key} }
-	c.refused(401, "invalid_api_key", "", "GET", "/nowhere", nil)
-	made := c.do(200, "POST", "/keys", obj{"name": "Reader", "scopes": []string{"threads:read", "emails:send"}, "addressAllowlist": []string{"second@example.net"}, "expiresInMinutes": 60}, as(master)...)
-	key := made["token"].(string)
-	c.do(200, "GET", "/threads", nil, as(key)...)
-	c.refused(403, "insufficient_scope", "", "POST", "/labels", obj{"name": "x"}, as(key)...)
-	c.refused(403, "insufficient_scope", "", "GET", "/contacts", nil, as(key)...)
-	c.refused(403, "address_not_allowed", "from", "POST", "/emails", send("bob@example.org"), as(key)...)
-	c.do(200, "POST", "/emails", send("bob@example.org", "from", "second@example.net"), as(key)...)
-	self := c.do(200, "GET", "/keys/self", nil, as(key)...)
-	if self["id"] != made["id"] || len(self["scopes"].([]any)) != 2 || len(self["addressAllowlist"].([]any)) != 1 {
-		t.Errorf("self: %v", self)
-	}
-	got := c.do(200, "GET", "/keys/"+made["id"].(string), nil, as(master)...)
-	wantKeys(t, "key", got, "object id name mode maskedKey keyLast4 status scopes roleId roleName addressAllowlist domainAllowlist expiresAt lastUsedAt totalUses rotatedAt rotationCount deactivatedAt revokedAt revokedReason createdAt createdBy updatedAt updatedBy lastChangeAt lastChangeType")
-	if got["totalUses"] != 6.0 || strings.Contains(fmt.Sprint(got), key) {
-		t.Errorf("key: %v", got)
-	}
-	rotated := c.do(200, "POST", "/keys/self/rotate", nil, as(key)...)
-	c.refused(401, "invalid_api_key", "", "GET", "/threads", nil, as(key)...)
-	key = rotated["token"].(string)
-	c.do(200, "GET", "/threads", nil, as(key)...)
-	c.do(200, "PATCH", "/keys/"+made["id"].(string), obj{"enabled": false}, as(master)...)
-	c.refused(401, "invalid_api_key", "", "GET", "/threads", nil, as(key)...)
-	c.do(200, "PATCH", "/keys/"+made["id"].(string), obj{"enabled": true}, as(master)...)
-	clk.advance(2 * time.Hour)
-	c.refused(401, "invalid_api_key", "", "GET", "/threads", nil, as(key)...)
-	if got := c.do(200, "POST", "/keys/"+made["id"].(string)+"/revoke", obj{"reason": "lost"}, as(master)...); got["status"] != "revoked" {
-		t.Errorf("revoked: %v", got)
-	}
-
-	box := c.do(200, "POST", "/temp-mail/inboxes", nil)
-	path := "/temp-mail/inboxes/" + box["id"].(string)
-	c.refused(401, "invalid_api_key", "", "GET", path, nil)
-	c.do(200, "GET", path, nil, as(box["token"].(string))...)
-	c.do(200, "GET", path, nil, as(master)...)
-	c.refused(401, "invalid_api_key", "", "GET", "/threads", nil, as(box["token"].(string))...)
-	other := c.do(200, "POST", "/temp-mail/inboxes", nil)
-	c.refused(401, "invalid_api_key", "", "GET", path, nil, as(other["token"].(string))...)
 }
