@@ -109,7 +109,7 @@ func (m *Mail) do(ids []ThreadID, c Change) {
 	for _, id := range ids {
 		row := m.showRow(id, before[id])
 		inv, ok := m.inverse(c, row)
-		if !ok {
+		if !ok || c.Kind == ChangeArchive && m.outOfInbox(id, before[id]) {
 			continue
 		}
 		made = append(made, m.newChange(batch, id, c, inv, row.Subject))

@@ -375,6 +375,7 @@ func (m *Mail) settleIn() {
 	for id, cs := range m.byThread() {
 		if rec := m.rows[id]; rec != nil && rec.call == "" {
 			rec.row, rec.seq = m.rowWith(id, rec, cs, (*change).settledOnly), m.next()
+			rec.inFolder = nil // its labels are not those of the answer any more
 		}
 	}
 }

@@ -19,6 +19,8 @@ type folderState struct {
 	labelsSeq uint64
 	addresses []Address // the server's, those that may send
 
+	tellsInbox bool // threads come with a label when they are in the inbox
+
 	countsCall, labelsCall, addressesCall string
 	countsAgain                           bool // something changed since the call for them began
 	addressesAt                           time.Time

@@ -210,3 +210,50 @@ func TestUndoneShowsAtTheNextStart(t *testing.T) {
 		}
 	})
 }
+
+// Of what a search shows and is archived, z brings only that back which was in the inbox.
+func TestUndoBringsBackOnlyWhatWasThere(t *testing.T) {
+	inWorld(t, "ok", func(w *world) {
+		old, fresh := w.arrive("Report of May", "numbers"), w.arrive("Report of June", "numbers")
+		w.load()
+		w.mail.Do([]ThreadID{old}, Change{Kind: ChangeArchive})
+		w.settled()
+		search := View{Query: "numbers"}
+		w.mail.OpenView(search)
+		w.until("found", func() bool {
+			rows := w.mail.List(search).Rows
+			return len(rows) == 2 && rows[0].Filled && rows[1].Filled
+		})
+		w.pass(10 * time.Second)
+		w.mail.Do([]ThreadID{old, fresh}, Change{Kind: ChangeArchive})
+		w.settled()
+		w.mail.Undo()
+		w.settled()
+		w.mail.OpenView(View{})
+		w.pass(10 * time.Second)
+		if w.shows(View{}, old) || !w.shows(View{}, fresh) {
+			t.Errorf("the inbox is %+v", w.inbox())
+		}
+	})
+}
+
+// Taking back “spam” takes the label off: a server may keep it beside that of the inbox.
+func TestUndoOfSpamTakesTheLabelOff(t *testing.T) {
+	inWorld(t, "ok", func(w *world) {
+		id := w.arrive("Offer", "x")
+		w.load()
+		w.mail.Do([]ThreadID{id}, Change{Kind: ChangeSpam})
+		w.settled()
+		w.mail.Undo()
+		w.settled()
+		var last map[string]any
+		for _, r := range w.player.Requests() {
+			if r.Method == http.MethodPatch {
+				last = bodyOf(r)
+			}
+		}
+		if removed, _ := last["removeLabelIds"].([]any); len(removed) != 1 || removed[0] != "SPAM" {
+			t.Errorf("the undo sends %v", last)
+		}
+	})
+}

@@ -188,6 +188,25 @@ func (m *Mail) rowWith(id ThreadID, rec *threadRecord, cs []*change, which func(
 	return row
 }
 
+// outOfInbox reports that a thread is known not to be in the inbox, on a server that tells it with threads: archiving it
+// changes nothing, and taking that back must not either.
+func (m *Mail) outOfInbox(id ThreadID, cs []*change) bool {
+	rec := m.rows[id]
+	if rec == nil || rec.inFolder == nil || !m.folders.tellsInbox {
+		return false
+	}
+	in := rec.inFolder[string(RoleInbox)]
+	for _, c := range cs {
+		if c.Change.Kind == ChangeRestore { // to where only the server knows
+			return false
+		}
+		if c.counts(rec.seq) {
+			in = m.membership(View{Folder: "inbox"}, c, in)
+		}
+	}
+	return !in
+}
+
 func (c Change) apply(row *Row) {
 	switch c.Kind {
 	case ChangeRead:

@@ -202,6 +202,7 @@ func (m *Mail) threadArrived(id ThreadID, rec *threadRecord, t *api.Thread, seq 
 	}
 	rec.thread, rec.seq, rec.asOf, rec.filled, rec.problem, rec.cached = t, seq, m.now(), true, "", true
 	rec.row, rec.inFolder = m.rowOf(id, t)
+	m.folders.tellsInbox = m.folders.tellsInbox || rec.inFolder[string(RoleInbox)]
 	rec.used, rec.rev = seq, seq
 	m.learnPeople(t)
 	m.trimThreads()

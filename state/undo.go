@@ -66,6 +66,9 @@ func (m *Mail) undoChanges(s undoStep) bool {
 		if c.Inverse != nil {
 			i := m.newChange(again, c.Thread, *c.Inverse, nil, c.Subject)
 			i.Home, i.Change.Quiet, i.Undoes = c.Home, true, c.ID
+			if c.Change.Kind == ChangeSpam {
+				i.Home = RoleSpam // it takes the label off again
+			}
 			inverse = append(inverse, i)
 			undone = append(undone, c)
 		}
