@@ -138,6 +138,7 @@ type changeWorld struct {
 	label   Label
 	did     map[ThreadID][]done
 	lags    map[ThreadID]bool // shown in its place once the server has said which that is
+	by      map[ThreadID]int  // the process that had to do with it
 	both    map[ThreadID]bool // two processes had to do with it: each screen shows it in its time
 	unsure  map[ThreadID]bool // the person stopped something, or was told of a refusal: the server decides
 	dying   [2][]ThreadID     // what was touched since a death was set
@@ -295,9 +296,10 @@ func (c *changeWorld) act(o changeOp, id ThreadID) string {
 			change.Add, change.Remove = nil, change.Add
 		}
 	}
-	if len(c.did[id]) > 0 && c.did[id][len(c.did[id])-1].proc != o.Proc {
+	if by, touched := c.by[id]; touched && by != o.Proc {
 		c.both[id] = true
 	}
+	c.by[id] = o.Proc
 	m.mu.Lock()
 	before := len(m.changes)
 	m.mu.Unlock()
@@ -443,8 +445,7 @@ func (c *changeWorld) look(i int) {
 		shown[r.ID] = r
 	}
 	for t, id := range c.threads {
-		all := c.did[id]
-		if c.unsure[id] || c.both[id] || c.lags[id] || len(all) > 0 && all[len(all)-1].proc != i || len(all) == 0 && i != 0 {
+		if by, touched := c.by[id]; c.unsure[id] || c.both[id] || c.lags[id] || touched && by != i {
 			continue
 		}
 		w := c.wished(id)
@@ -586,7 +587,7 @@ func runChanges(t *testing.T, ops []changeOp) string {
 		defer func() { _ = os.RemoveAll(dir) }()
 		w := &world{t: t, dir: dir, player: faults.MustParse("ok")}
 		c := &changeWorld{
-			world: w, did: map[ThreadID][]done{}, unsure: map[ThreadID]bool{}, lags: map[ThreadID]bool{}, both: map[ThreadID]bool{},
+			world: w, did: map[ThreadID][]done{}, unsure: map[ThreadID]bool{}, lags: map[ThreadID]bool{}, both: map[ThreadID]bool{}, by: map[ThreadID]int{},
 			mutes: map[ThreadID]int{}, deletes: map[ThreadID]int{},
 		}
 		w.server, err = local.Open(context.Background(), local.Options{Now: c.clock.now, Dir: filepath.Join(dir, "mail"), Addresses: []string{"ada@example.com"}, Name: "Ada", Schedules: true})
