@@ -75,7 +75,7 @@ func (s *activity) row(r activityRow, cursor bool, f *Frame) string {
 	}
 	requestWidth := 0
 	if request != "" {
-		requestWidth = 1 + min(max(14, f.Width/5), cells.Width(request))
+		requestWidth = 1 + max(14, f.Width/5)
 	}
 	room := f.Width - 4 - requestWidth
 	titleWidth := min(48, f.Width*42/100)
