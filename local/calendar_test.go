@@ -2,8 +2,10 @@ package local
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -253,5 +255,43 @@ func TestHostileCalendarObjects(t *testing.T) {
 			in := ingest(t, s, []byte("From: eve@example.org\r\nTo: "+me+"\r\nSubject: "+name+"\r\nContent-Type: text/calendar; method=REQUEST\r\n\r\n"+ics), IngestOptions{Arrival: true, Folder: "inbox"})
 			direct(t, s).raw("GET", "/threads/"+in.ThreadID+"/event", "")
 		})
+	}
+}
+
+// The events and answers of a file from before versions were told apart are there as they were.
+func TestCalendarOfAnOlderFormat(t *testing.T) {
+	dir := t.TempDir()
+	db, err := sql.Open("sqlite", dsn(filepath.Join(dir, FileName), false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := slices.Index(migrations, calendarTables)
+	const event = `{"object":"calendar_event","uid":"u1","sequence":%d,"summary":%q,"start":"2026-03-12T15:00:00.000Z","end":"2026-03-12T16:00:00.000Z",
+		"allDay":false,"location":null,"description":null,"url":null,"timezone":null,"subscriptionId":null,"recurrence":%s,"recurrenceId":%s,"exdates":[],"rdates":[],"status":"CONFIRMED","transparency":"OPAQUE","visibility":"PUBLIC","isOrganizer":false,"source":"email",
+		"organizer":{"email":"Ada@example.com","name":null},"alarms":[],"attendees":[{"object":"calendar_attendee","email":"` + me + `","name":null,"partstat":"NEEDS-ACTION","role":"REQ-PARTICIPANT","rsvp":true,"cutype":null,"respondedAt":null,"proposedStart":null,"proposedEnd":null}]}`
+	at := time.Date(2026, 3, 12, 15, 0, 0, 0, time.UTC).UnixMilli()
+	statements := append(slices.Clone(migrations[:before]),
+		fmt.Sprintf("PRAGMA application_id = %d", applicationID), fmt.Sprintf("PRAGMA user_version = %d", before),
+		fmt.Sprintf("INSERT INTO calendar_answers VALUES('u1', '%s', 'ACCEPTED', NULL, NULL, 1)", me))
+	for i, e := range []string{
+		fmt.Sprintf(event, 1, "Newer", `"FREQ=WEEKLY;COUNT=2"`, "null"), fmt.Sprintf(event, 0, "Older", "null", "null"),
+		fmt.Sprintf(event, 1, "Moved", "null", `"2026-03-19T15:00:00.000Z"`),
+	} {
+		statements = append(statements, fmt.Sprintf("INSERT INTO calendar_events VALUES(%d, 'u1', %d, %d, %d, 1, '%s', 1, 1)", i+7, i+1, at, at+3_600_000, e))
+	}
+	for _, q := range statements {
+		if _, err := db.ExecContext(t.Context(), q); err != nil {
+			t.Fatalf("%.60s: %v", q, err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c := direct(t, open(t, dir, newClock()))
+	if got := march(t, c); got != "0312T15 Newer, 0312T15 Moved" {
+		t.Errorf("the calendar shows %s", got)
+	}
+	if e := c.do(200, "GET", "/calendar/events/evt_7", nil); partstat(e) != "ACCEPTED" || e["id"] != "evt_7" {
+		t.Errorf("the event: %v", e)
 	}
 }
