@@ -18,11 +18,16 @@ type call struct {
 	batch      string             // the first call of those of one purpose that run together
 	many       func(n int) string // the line of several calls of one purpose; nil: the title of the first
 	retry      func()             // does it again; with the lock held
+	shown      func() bool        // whether the screen that waits for it is still there; nil: yes
+	stops      bool               // esc may stop it
 	ended      bool
 	again      bool // with another credential; see renewal
 	credential int
 	stopped    bool // the person stopped it
 }
+
+// inFront reports that the person waits for it here.
+func (c *call) inFront() bool { return c.Foreground && (c.shown == nil || c.shown()) }
 
 const historyLimit = 200
 
@@ -38,6 +43,8 @@ type want struct {
 	write      bool
 	priority   api.Priority
 	foreground bool
+	shown      func() bool // see call
+	kept       bool        // a read that esc does not stop: a wish of the person hangs on it
 	retry      func()
 	run        func(ctx context.Context, c *api.Client) (any, error)
 	// done applies the answer, with the lock held. final.Err is nil, or why there is no answer.
@@ -50,7 +57,8 @@ func (m *Mail) start(w want) string {
 	if w.purpose == "" {
 		w.purpose = id
 	}
-	c := &call{purpose: w.purpose, batch: id, many: w.many, retry: w.retry}
+	c := &call{purpose: w.purpose, batch: id, many: w.many, retry: w.retry, shown: w.shown}
+	c.stops = w.op == "emails.send" || !w.write && !w.kept
 	for _, other := range m.calls {
 		if other.purpose == c.purpose {
 			c.batch = other.batch
@@ -272,6 +280,8 @@ func (m *Mail) Status() Status {
 			}
 		}
 		line := best.Call
+		line.Foreground = best.inFront()
+		line.Stoppable = line.Foreground && best.stops
 		if best.many != nil && len(group) > 1 {
 			line.Title = best.many(len(group))
 		}
@@ -301,8 +311,8 @@ func (m *Mail) Status() Status {
 // moreImportant orders calls for the status line: what a person asked for before what runs by itself, what waits
 // before what runs, then the older one.
 func moreImportant(a, b *call) bool {
-	if a.Foreground != b.Foreground {
-		return a.Foreground
+	if fa, fb := a.inFront(), b.inFront(); fa != fb {
+		return fa
 	}
 	if wa, wb := a.Phase == api.Waiting, b.Phase == api.Waiting; wa != wb {
 		return wa
@@ -313,21 +323,17 @@ func moreImportant(a, b *call) bool {
 	return a.ID < b.ID
 }
 
-// StopForeground stops the call that the status line offers to stop, and reports whether there was one.
-func (m *Mail) StopForeground() bool {
+// StopLine stops the calls of the line of [Status].Calls with that id, and reports whether esc may do that: what the person
+// did already (a star, a label) goes to the server all the same, and is taken back by undoing it.
+func (m *Mail) StopLine(id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var best *call
-	for _, c := range m.calls {
-		if c.Foreground && (best == nil || moreImportant(c, best)) {
-			best = c
-		}
-	}
-	if best == nil {
+	best := m.calls[id]
+	if best == nil || !best.stops || !best.inFront() {
 		return false
 	}
 	for _, c := range m.calls { // its line may stand for several
-		if c.purpose == best.purpose {
+		if c.purpose == best.purpose && c.stops {
 			m.stopCall(c)
 		}
 	}

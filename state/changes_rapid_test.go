@@ -251,7 +251,11 @@ func (c *changeWorld) do(n int, o changeOp) {
 			}
 		}
 		m.mu.Unlock()
-		m.StopForeground()
+		if o.N < 3 {
+			m.esc()
+		} else {
+			m.StopAll()
+		}
 	case "dismiss":
 		for _, f := range m.Status().Failures {
 			m.Dismiss(f.ID)

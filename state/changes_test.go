@@ -283,7 +283,7 @@ func TestStopInAWaitEndsAtOnce(t *testing.T) {
 			t.Errorf("the wait shows %+v", seen)
 		}
 		n := w.player.Count(http.MethodGet, "/threads")
-		if !w.mail.StopForeground() {
+		if !w.mail.esc() {
 			t.Fatal("nothing to stop")
 		}
 		w.untilWithin(time.Second, "stopped", func() bool { return w.hasNotice("Stopped: loading inbox") })

@@ -167,7 +167,8 @@ func (m *Mail) loadList(l *list, person bool) {
 	}
 	l.call = m.start(want{
 		op: "threads.list", title: title, purpose: "list " + l.view.key(), priority: prio, foreground: person,
-		key: "list/" + l.view.key(), resources: []string{"threads"},
+		shown: func() bool { return m.current == l.view },
+		key:   "list/" + l.view.key(), resources: []string{"threads"},
 		retry: func() { m.loadList(l, true) },
 		run:   func(ctx context.Context, c *api.Client) (any, error) { return c.Threads.List(ctx, p) },
 		done:  func(f api.Final) { m.listArrived(l, seq, f, person) },
@@ -293,6 +294,7 @@ func (m *Mail) loadMore(l *list) {
 	p.PageToken = token
 	l.more = m.start(want{
 		op: "threads.list", title: title, purpose: "more " + l.view.key(), priority: api.Visible, foreground: true,
+		shown:     func() bool { return m.current == l.view },
 		resources: []string{"threads"},
 		retry:     func() { m.loadMore(l) },
 		run:       func(ctx context.Context, c *api.Client) (any, error) { return c.Threads.List(ctx, p) },

@@ -553,6 +553,7 @@ func (m *Mail) lookUp(e *entry, answered func(found bool, err error)) {
 	id := string(e.ID)
 	e.look = m.start(want{
 		op: "emails.list", title: "Looking for " + quoted(e.Subject), purpose: "look " + id, priority: api.Person, foreground: true,
+		kept: e.CancelWanted,
 		run: func(ctx context.Context, c *api.Client) (any, error) {
 			n := 0
 			for mail, err := range c.Emails.All(ctx, api.EmailListParams{Limit: 100}) {

@@ -170,7 +170,7 @@ func TestScene11StoppedThenEdited(t *testing.T) {
 	inWorld(t, "POST /emails: reset:after, ...; GET /emails: 503, 503, 503, ok", func(w *world) {
 		id := w.mail.Send(w.draft("eleven"), SendOptions{Undo: -1})
 		w.until("a wait", func() bool { return w.mail.Status().Waiting > 0 && len(w.sends()) > 0 })
-		if !w.mail.StopForeground() {
+		if !w.mail.esc() {
 			t.Fatal("nothing to stop")
 		}
 		w.untilState(id, EntryUnknown)
@@ -198,7 +198,7 @@ func TestUnknownNotFoundIsEditedWithAWarning(t *testing.T) {
 	inWorld(t, "POST /emails: stall:1h, ...", func(w *world) {
 		id := w.mail.Send(w.draft("gone"), SendOptions{Undo: -1})
 		w.until("an attempt", func() bool { return len(w.sends()) == 1 })
-		w.mail.StopForeground()
+		w.mail.esc()
 		w.untilState(id, EntryUnknown)
 		if _, ok := w.mail.EditAsNew(id); ok {
 			t.Error("edited as new without the question")

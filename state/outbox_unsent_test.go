@@ -69,8 +69,8 @@ func TestUnsentMessageGoes(t *testing.T) {
 		}
 		w.off.set(true)
 		id = w.mail.Send(w.draft("stopped"), SendOptions{Undo: -1})
-		w.until("between tries", func() bool { return w.mail.Status().Waiting > 0 })
-		if !w.mail.StopForeground() {
+		w.until("between tries", func() bool { c, _ := w.line("Sending to Grace"); return !c.Until.IsZero() })
+		if c, _ := w.line("Sending to Grace"); !w.mail.StopLine(c.ID) {
 			t.Fatal("nothing to stop")
 		}
 		w.untilState(id, EntryHeld)

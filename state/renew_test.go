@@ -138,7 +138,7 @@ func TestStoppedAndClosedWhileTheKeyIsAskedFor(t *testing.T) {
 		r.slow = time.Hour
 		w.open()
 		w.until("asked", func() bool { return r.asked.Load() == 1 })
-		w.mail.StopForeground()
+		w.mail.esc()
 		w.pass(time.Second)
 		if w.mail.List(View{}).Loading {
 			t.Error("esc does not stop the wait for the key")

@@ -251,7 +251,7 @@ func (s *sendWorld) do(n int, o sendOp) {
 		}
 	case "esc":
 		if p != nil {
-			p.mail.StopForeground()
+			p.mail.esc()
 		}
 	case "undo":
 		if p != nil {

@@ -129,8 +129,9 @@ func (m *Mail) fetchThread(id ThreadID, p api.Priority, person bool) {
 	rec.stale, rec.priority, rec.problem = false, p, ""
 	w := want{
 		op: "threads.get", title: "Loading 1 thread", purpose: "rows", priority: p, foreground: person,
-		many: func(n int) string { return fmt.Sprintf("Loading %d threads", n) },
-		key:  "thread/" + string(id), resources: []string{"thread/" + string(id)},
+		shown: func() bool { return m.openID == id }, // only opening it makes it the person's
+		many:  func(n int) string { return fmt.Sprintf("Loading %d threads", n) },
+		key:   "thread/" + string(id), resources: []string{"thread/" + string(id)},
 		retry: func() { m.fetchThread(id, api.Person, true) },
 		run:   func(ctx context.Context, c *api.Client) (any, error) { return c.Threads.Get(ctx, string(id)) },
 	}

@@ -324,7 +324,8 @@ type Call struct {
 	Began      time.Time
 	Ended      time.Time // zero while it runs
 	Bytes      int64
-	Foreground bool   // the person asked for it: esc stops it
+	Foreground bool   // the person asked for it and waits for it here
+	Stoppable  bool   // esc stops it: a send, or what this screen waits to read; never what takes a change to the server
 	Stopped    bool   // ended because the person stopped it
 	Note       string // what became of it when that needs words: "answer lost: it may be saved"
 	CanRetry   bool   // [Mail.RetryCall] does it again

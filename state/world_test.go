@@ -236,6 +236,16 @@ func (w *world) oneKey() {
 	}
 }
 
+// esc does what the key does: it stops what the first line says that it stops, as far as there is one.
+func (m *Mail) esc() bool {
+	for _, c := range m.Status().Calls {
+		if c.Stoppable {
+			return m.StopLine(c.ID)
+		}
+	}
+	return false
+}
+
 func (w *world) draft(subject string) Draft {
 	d := w.mail.NewDraft("")
 	d.To, d.Subject, d.Body = "Grace <grace@example.org>", subject, "Dear Grace,\n\nhello.\n"

@@ -182,14 +182,13 @@ func TestPasteIsNoKeys(t *testing.T) {
 
 func TestEscOrder(t *testing.T) {
 	m := sampleMail()
-	m.stoppable = true
 	s := startTest(t, m, 80, 24)
 	s.keys("enter", "q", "x")
-	m.status = state.Status{Calls: []state.Call{{Title: "Loading inbox", Foreground: true, Began: m.now.Add(-5 * time.Second)}}}
+	m.status = state.Status{Calls: []state.Call{{ID: "list", Title: "Loading inbox", Foreground: true, Stoppable: true, Began: m.now.Add(-5 * time.Second)}}}
 	s.refresh()
 	m.took()
 	s.keys("esc")
-	if got := m.took(); got != "stop foreground" || len(s.app.threads.selected) != 1 {
+	if got := m.took(); got != "stop list" || len(s.app.threads.selected) != 1 {
 		t.Fatalf("the first esc stops the call and nothing else: %q", got)
 	}
 	m.status = state.Status{}
@@ -205,7 +204,7 @@ func TestEscOrder(t *testing.T) {
 		t.Fatalf("the next one goes back: %q", got)
 	}
 	// A call that is too young for a line, or one that nobody asked for, is not stopped.
-	m.status = state.Status{Calls: []state.Call{{Title: "Autosave", Began: m.now.Add(-5 * time.Second)}, {Title: "Loading", Foreground: true, Began: m.now}}}
+	m.status = state.Status{Calls: []state.Call{{Title: "Autosave", Began: m.now.Add(-5 * time.Second)}, {ID: "list", Title: "Loading", Foreground: true, Stoppable: true, Began: m.now}}}
 	s.refresh()
 	s.keys("enter", "esc")
 	if got := m.took(); strings.Contains(got, "stop") {

@@ -146,8 +146,10 @@ func (a *app) act(action keymap.Action, key string) tea.Cmd {
 		}
 		// Only the key that the line of news names: another one that goes back, such as q, does just that.
 		in := a.newsInput()
-		if (key == "" || key == in.Key(keymap.Back)) && stoppable(in, a.at.width) && a.o.Mail.StopForeground() {
-			return nil
+		if key == "" || key == in.Key(keymap.Back) {
+			if id := stoppable(in, a.at.width); id != "" && a.o.Mail.StopLine(id) {
+				return nil
+			}
 		}
 	}
 	cmd, handled := a.screenAct(a.top(), action, key)

@@ -116,11 +116,16 @@ func (a *app) topLine() string {
 	return a.theme.Bold.Render(title) + cells.Blank(l.width-cells.Width(title)-cells.Width(right)) + a.theme.Muted.Render(right)
 }
 
+// escStops are the screens on which esc stops what they wait for. On the others it only goes back.
+var escStops = map[keymap.Context]bool{
+	keymap.InFolders: true, keymap.InThreads: true, keymap.InReader: true, keymap.InDrafts: true, keymap.InOutbox: true,
+}
+
 // newsInput is what the line of news is made from now.
 func (a *app) newsInput() newsInput {
 	ctx := a.top().Context()
 	in := newsInput{
-		Status: a.status, Now: a.now, Zone: a.o.zone(), Theme: a.theme, Esc: len(a.dialogs) == 0 && ctx != keymap.InCompose,
+		Status: a.status, Now: a.now, Zone: a.o.zone(), Theme: a.theme, Esc: len(a.dialogs) == 0 && escStops[ctx],
 		Key: func(x keymap.Action) string { return firstKey(a.o.Keys, ctx, x) },
 	}
 	if a.quitting {

@@ -93,7 +93,7 @@ func (d *desk) SetVisible(state.View, int, int)       {}
 func (d *desk) OpenThread(state.ThreadID)             {}
 func (d *desk) SetFocus(bool)                         {}
 func (d *desk) Recovered() []state.Draft              { return nil }
-func (d *desk) StopForeground() bool                  { return false }
+func (d *desk) StopLine(string) bool                  { return false }
 func (d *desk) Undo() bool                            { return false }
 func (d *desk) Close(context.Context) error           { return nil }
 

@@ -41,7 +41,6 @@ type fakeMail struct {
 	opened     string
 	problem    string // of CheckDraft
 	undoable   bool
-	stoppable  bool
 	editor     string // what AdoptEditorFile reads
 	draftN     int
 
@@ -88,7 +87,7 @@ func (m *fakeMail) SetVisible(state.View, int, int)   {}
 func (m *fakeMail) Undo() bool                        { m.did("undo"); return m.undoable }
 func (m *fakeMail) CheckDraft(state.Draft) string     { return m.problem }
 func (m *fakeMail) Recovered() []state.Draft          { return m.recovered }
-func (m *fakeMail) StopForeground() bool              { m.did("stop foreground"); return m.stoppable }
+func (m *fakeMail) StopLine(id string) bool           { m.did("stop %s", id); return true }
 func (m *fakeMail) StopCall(id string)                { m.did("stop %s", id) }
 func (m *fakeMail) StopAll()                          { m.did("stop all") }
 func (m *fakeMail) RetryCall(id string)               { m.did("retry %s", id) }

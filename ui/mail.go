@@ -77,7 +77,7 @@ type Mail interface {
 	EditAsNew(id state.EntryID) (state.Draft, bool) // after the warning that two may arrive
 
 	// Calls and news.
-	StopForeground() bool // esc: stops the foreground call whose line says so; false: there was none
+	StopLine(id string) bool // esc: stops the call whose line says so; false: it is over
 	StopCall(id string)
 	StopAll()
 	RetryCall(id string)

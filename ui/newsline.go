@@ -17,8 +17,8 @@ type piece struct {
 	text  string
 	short string // the same in fewer words, or empty
 	rank  int
-	least int  // it may be cut down to so many cells before others go; 0: it may not
-	stops bool // it says that esc stops
+	least int    // it may be cut down to so many cells before others go; 0: it may not
+	stops string // the id of the call that it says esc stops, or empty
 }
 
 func newPiece(text string, rank int) piece { return piece{text: text, rank: rank} }

@@ -225,21 +225,10 @@ func runItem(c state.Call, in newsInput) newsItem {
 }
 
 func withStop(it newsItem, c state.Call, in newsInput) newsItem {
-	if k := in.Key(keymap.Back); c.Foreground && in.Esc && k != "" && !isChange(c.Op) {
-		it.pieces = append(it.pieces, piece{text: k + " stops", rank: 3, stops: true})
+	if k := in.Key(keymap.Back); c.Stoppable && in.Esc && k != "" {
+		it.pieces = append(it.pieces, piece{text: k + " stops", rank: 3, stops: c.ID})
 	}
 	return it
-}
-
-// isChange reports whether a call takes something to the server that a person has done already. Going back must not
-// take it back: that is what undo is for.
-func isChange(op string) bool {
-	what, verb, _ := strings.Cut(op, ".")
-	switch what {
-	case "threads", "drafts", "labels":
-		return !strings.HasPrefix(verb, "list") && !strings.HasPrefix(verb, "get")
-	}
-	return false
 }
 
 // cause says in few words why a call waits or failed.
@@ -325,14 +314,19 @@ func offlineItem(in newsInput) newsItem {
 	return it
 }
 
-// stoppable reports whether the line of news, as wide as it is, says that esc stops a call.
-func stoppable(in newsInput, width int) bool {
+// stoppable is the call of which the line of news, as wide as it is, says that esc stops it; empty when it says it of none.
+func stoppable(in newsInput, width int) string {
 	items := newsItems(in)
 	if len(items) == 0 {
-		return false
+		return ""
 	}
 	_, room := newsRight(in, items, width)
-	return slices.ContainsFunc(fitted(items[0].pieces, room, in.Theme), func(p piece) bool { return p.stops })
+	for _, p := range fitted(items[0].pieces, room, in.Theme) {
+		if p.stops != "" {
+			return p.stops
+		}
+	}
+	return ""
 }
 
 // newsEvery is how soon the line of news changes by itself; 0: not before something happens.

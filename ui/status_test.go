@@ -28,7 +28,7 @@ func newsOf(t *testing.T, st state.Status, now time.Time) newsInput {
 func TestNewsWords(t *testing.T) {
 	now := time.Date(2026, 11, 30, 9, 41, 0, 0, time.UTC)
 	call := func(title string, foreground bool, change func(*state.Call)) state.Status {
-		c := state.Call{ID: "c", Title: title, Phase: api.Started, Attempt: 1, Limit: 3, Began: now.Add(-500 * time.Millisecond), Foreground: foreground}
+		c := state.Call{ID: "c", Title: title, Phase: api.Started, Attempt: 1, Limit: 3, Began: now.Add(-500 * time.Millisecond), Foreground: foreground, Stoppable: foreground}
 		change(&c)
 		return state.Status{Calls: []state.Call{c}, Running: 1}
 	}
@@ -55,7 +55,7 @@ func TestNewsWords(t *testing.T) {
 		{"runs, too short to tell", call("Loading inbox", true, func(c *state.Call) { c.Began = now.Add(-299 * time.Millisecond) }), ""},
 		{"runs long", call("Loading inbox", true, func(c *state.Call) { c.Began = now.Add(-2 * time.Second) }), "Loading inbox… · esc stops"},
 		{"runs very long", call("Loading inbox", true, func(c *state.Call) { c.Began = now.Add(-12500 * time.Millisecond) }), "Loading inbox… · esc stops · 12 s"},
-		{"a change runs", call("Starring “Dinner?”", true, func(c *state.Call) { c.Op = "threads.star"; c.Began = now.Add(-2 * time.Second) }), "Starring “Dinner?”…"},
+		{"a change runs", call("Starring “Dinner?”", true, func(c *state.Call) { c.Stoppable = false; c.Began = now.Add(-2 * time.Second) }), "Starring “Dinner?”…"},
 		{"by itself, several", state.Status{Calls: []state.Call{
 			{Op: "threads.counts", Title: "Counting messages", Phase: api.Started, Began: now.Add(-time.Second)},
 			{Op: "threads.get", Title: "Loading 9 threads", Phase: api.Waiting, Attempt: 2, Limit: 3, Status: 503, Until: now.Add(time.Second), Began: now.Add(-time.Second)},
@@ -100,7 +100,7 @@ func TestNewsWords(t *testing.T) {
 func TestNewsIsCutByWholeParts(t *testing.T) {
 	now := time.Date(2026, 11, 30, 9, 41, 0, 0, time.UTC)
 	c := state.Call{
-		ID: "c", Title: "Loading inbox", Phase: api.Waiting, Attempt: 2, Limit: 3, Began: now.Add(-time.Second), Foreground: true,
+		ID: "c", Title: "Loading inbox", Phase: api.Waiting, Attempt: 2, Limit: 3, Began: now.Add(-time.Second), Foreground: true, Stoppable: true,
 		Until: now.Add(1400 * time.Millisecond), Status: 503,
 	}
 	in := newsOf(t, state.Status{Calls: []state.Call{c}}, now)
@@ -139,7 +139,7 @@ func TestNewsOrder(t *testing.T) {
 	now := time.Date(2026, 11, 30, 9, 41, 0, 0, time.UTC)
 	fail := state.Notice{ID: 1, Kind: state.NoticeFailure, Text: "Could not archive “Dinner?”: permission denied (req_9c1) · it is back in place", At: now.Add(-time.Minute)}
 	done := state.Notice{ID: 2, Kind: state.NoticeResult, Text: "Archived", Undo: true, At: now.Add(-2 * time.Minute)}
-	run := state.Call{ID: "c", Title: "Loading inbox", Began: now.Add(-2 * time.Minute), Foreground: true}
+	run := state.Call{ID: "c", Title: "Loading inbox", Began: now.Add(-2 * time.Minute), Foreground: true, Stoppable: true}
 	first := func(st state.Status) string {
 		return strings.TrimSpace(ansi.Strip(news(newsOf(t, st, now), 140)))
 	}
@@ -159,11 +159,11 @@ func TestNewsOrder(t *testing.T) {
 	if got := first(all); !strings.HasPrefix(got, "Loading inbox… · esc stops") {
 		t.Errorf("what runs stands before results: %q", got)
 	}
-	if !stoppable(newsOf(t, all, now), 140) {
+	if stoppable(newsOf(t, all, now), 140) != "c" {
 		t.Error("the line says that esc stops it")
 	}
 	all.Failures = []state.Notice{fail}
-	if stoppable(newsOf(t, all, now), 140) {
+	if stoppable(newsOf(t, all, now), 140) != "" {
 		t.Error("esc stops only what the line in sight says")
 	}
 }
@@ -190,7 +190,7 @@ func TestNewsCutsTheTitleBeforeTheReason(t *testing.T) {
 	now := time.Date(2026, 11, 30, 9, 41, 0, 0, time.UTC)
 	send := state.Call{
 		ID: "c", Op: "emails.send", Title: "Sending to grace.hall@example.org", Phase: api.Waiting, Attempt: 3, Limit: 3,
-		Began: now.Add(-time.Second), Foreground: true, Until: now.Add(500 * time.Millisecond), Status: 503,
+		Began: now.Add(-time.Second), Foreground: true, Stoppable: true, Until: now.Add(500 * time.Millisecond), Status: 503,
 	}
 	other := state.Call{ID: "d", Title: "Counting messages", Began: now.Add(-time.Second)}
 	in := newsOf(t, state.Status{Calls: []state.Call{send, other}}, now)
@@ -204,7 +204,7 @@ func TestNewsCutsTheTitleBeforeTheReason(t *testing.T) {
 		if got = strings.TrimSpace(got); got != want {
 			t.Errorf("%d: got %q, want %q", width, got, want)
 		}
-		if stops := strings.Contains(want, "esc stops"); stoppable(in, width) != stops {
+		if stops := strings.Contains(want, "esc stops"); (stoppable(in, width) == "c") != stops {
 			t.Errorf("%d: esc stops %v, the line says %v", width, !stops, stops)
 		}
 	}
@@ -236,19 +236,26 @@ func TestOneKeyDismissesEveryFailure(t *testing.T) {
 
 func TestEscTakesNoChangeBack(t *testing.T) {
 	m := sampleMail()
-	m.stoppable = true
 	s := startTest(t, m, 80, 24)
 	s.keys("enter")
-	m.status = state.Status{Calls: []state.Call{{Op: "threads.star", Title: "Starring “Dinner?”", Foreground: true, Began: m.now.Add(-5 * time.Second)}}}
+	m.status = state.Status{Calls: []state.Call{{ID: "star", Title: "Starring “Dinner?”", Foreground: true, Began: m.now.Add(-5 * time.Second)}}}
 	s.refresh()
 	m.took()
 	s.keys("esc")
 	if got := m.took(); got != "" || s.app.focus != paneThreads {
 		t.Errorf("esc in the reader did %q and stayed in pane %d", got, s.app.focus)
 	}
-	m.status.Calls[0].Op = "threads.list"
-	s.keys("c", "esc")
-	if got := m.took(); strings.Contains(got, "stop") {
-		t.Errorf("esc while a message is written did %q", got)
+	m.status.Calls[0] = state.Call{ID: "list", Title: "Loading inbox", Foreground: true, Stoppable: true, Began: m.now.Add(-5 * time.Second)}
+	for _, open := range []string{"c", "?", "!"} { // screens that do not wait for it
+		s.keys(open)
+		m.took()
+		s.keys("esc")
+		if got := m.took(); strings.Contains(got, "stop") || len(s.app.screens) != 0 {
+			t.Errorf("esc after %s did %q", open, got)
+		}
+	}
+	s.keys("esc")
+	if got := m.took(); got != "stop list" {
+		t.Errorf("esc in the list did %q", got)
 	}
 }
