@@ -28,6 +28,7 @@ type change struct {
 	Change     Change      `json:"change"`
 	Inverse    *Change     `json:"inverse,omitempty"`
 	Home       Role        `json:"home,omitempty"` // the folder it was seen in
+	Slept      time.Time   `json:"slept"`          // until when it was snoozed here before
 	Subject    string      `json:"subject"`
 	State      changeState `json:"state"`
 	Attempted  bool        `json:"attempted"`
@@ -158,7 +159,7 @@ func (m *Mail) newChange(batch string, id ThreadID, c Change, inv *Change, subje
 	}
 	return &change{
 		ID: newID(), Seq: m.changeSeq, Batch: batch, Thread: id, Change: c, Inverse: inv, Subject: subject,
-		Home: roleOf(m.current.folder()), State: changeSaving, Rev: 1, mine: true,
+		Home: roleOf(m.current.folder()), State: changeSaving, Rev: 1, mine: true, Slept: m.snoozes[id],
 	}
 }
 

@@ -178,15 +178,17 @@ func TestOwnSnoozesFollowUndo(t *testing.T) {
 		w.pass(5 * time.Second)
 		w.mail.OpenView(View{Folder: "snoozed"})
 		w.until("asleep", func() bool { return !w.mail.Thread(id).Row.SnoozedUntil.IsZero() })
-		w.mail.Do([]ThreadID{id}, Change{Kind: ChangeUnsnooze})
-		w.settled()
-		w.mail.Undo()
-		w.settled()
-		w.mail.mu.Lock()
-		own := w.mail.ownSnoozes()
-		w.mail.mu.Unlock()
-		if len(own) != 1 {
-			t.Errorf("own snoozes are %v", own)
+		for _, kind := range []ChangeKind{ChangeUnsnooze, ChangeTrash} {
+			w.mail.Do([]ThreadID{id}, Change{Kind: kind})
+			w.settled()
+			w.mail.Undo()
+			w.settled()
+			w.mail.mu.Lock()
+			own, at := w.mail.ownSnoozes(), w.mail.snoozes[id]
+			w.mail.mu.Unlock()
+			if len(own) != 1 || !at.Equal(until) {
+				t.Errorf("after the undo of %s own snoozes are %v until %v", kind, own, at)
+			}
 		}
 	})
 }

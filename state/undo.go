@@ -77,6 +77,11 @@ func (m *Mail) undoChanges(s undoStep) bool {
 		return false
 	}
 	snoozes := m.endedSnoozes(undone)
+	for _, c := range undone {
+		if c.Change.Kind == ChangeTrash && !c.Slept.IsZero() {
+			snoozes[c.Thread] = c.Slept
+		}
+	}
 	maps.Copy(snoozes, noteSnoozes(inverse))
 	m.removeNotices(func(n *notice) bool { return n.Kind == NoticeResult && n.Undo && n.Entry == "" })
 	what := fmt.Sprintf(changeWords[undone[0].Change.Kind].done, m.object(undone))
