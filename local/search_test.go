@@ -271,6 +271,8 @@ func TestSearchPicksFew(t *testing.T) {
 			o.Starred, o.Unread, o.Answered, o.Labels = true, true, true, []string{"Rare"}
 		case at%100 == 98:
 			o.Folder = "spam"
+		case at%100 == 96:
+			text = "rest"
 		case at%2 == 0:
 			text += " even"
 		}
@@ -285,6 +287,7 @@ func TestSearchPicksFew(t *testing.T) {
 	}
 	c := direct(t, s)
 	rare := func(at int) bool { return at%100 == 99 }
+	rest := func(at int) bool { return at%100 == 96 }
 	for q, is := range map[string]func(at int) bool{
 		"common larger:5k":       rare,
 		"larger:5k":              rare,
@@ -293,13 +296,14 @@ func TestSearchPicksFew(t *testing.T) {
 		"comm is:unread":         rare,
 		"comm is:answered":       rare,
 		"common larger:5k -fill": rare, // not the whole word
-		"common -filling":        func(at int) bool { return !rare(at) && at%100 != 98 },
+		"common -filling":        func(at int) bool { return !rare(at) && at%100 != 98 && !rest(at) },
+		"-common":                rest,
 		"-filling":               func(at int) bool { return !rare(at) && at%100 != 98 },
-		"-even larger:1":         func(at int) bool { return (at%2 == 1 || rare(at)) && at%100 != 98 },
-		"-even -filling":         func(at int) bool { return at%2 == 1 && !rare(at) },
+		"-even larger:1":         func(at int) bool { return at%2 == 1 || rest(at) },
+		"-even -filling":         func(at int) bool { return at%2 == 1 && !rare(at) || rest(at) },
 		"common from:me":         func(at int) bool { return at%100 == 97 },
 		"in:spam comm":           func(at int) bool { return at%100 == 98 },
-		"common -larger:5k":      func(at int) bool { return !rare(at) && at%100 != 98 },
+		"common -larger:5k":      func(at int) bool { return !rare(at) && at%100 != 98 && !rest(at) },
 	} {
 		var want []string
 		for at := range threads {
@@ -321,6 +325,23 @@ func TestSearchPicksFew(t *testing.T) {
 				t.Errorf("%s, %s: %d threads of %d, or others\n got %v\nwant %v", q, sort, len(got), len(want), got, want[:min(len(want), most)])
 			}
 			slices.Reverse(want)
+		}
+	}
+}
+
+// TestSearchHoldsForOneMessage: what is asked of messages must hold for one of a thread; what is excluded for none of it.
+func TestSearchHoldsForOneMessage(t *testing.T) {
+	clk := newClock()
+	s := open(t, t.TempDir(), clk)
+	ingest(t, s, mailText("a@x", "ada@example.com", "plan", "common words"), IngestOptions{ReceivedAt: clk.now().Add(-48 * time.Hour)})
+	ingest(t, s, mailText("b@x", "bob@example.com", "Re: plan", strings.Repeat("large ", 2000), "References: <a@x>"), IngestOptions{ReceivedAt: clk.now().Add(-time.Hour)})
+	c := direct(t, s)
+	for q, want := range map[string]int{
+		"common": 1, "large larger:5k": 1, "common larger:5k": 0, "common from:bob": 0, "common newer:1d": 0, "large newer:1d": 1, "common older:1d": 1, "large older:1d": 0,
+		"common -large": 0, "large -common": 0, "-large": 0, "from:ada -from:bob": 0, "common -from:carol": 1, "newer:1d -from:ada": 0, "newer:1d -from:carol": 1,
+	} {
+		if got := c.list("/threads?query=" + url.QueryEscape(q)); len(got) != want {
+			t.Errorf("%s finds %d threads, want %d", q, len(got), want)
 		}
 	}
 }
