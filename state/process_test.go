@@ -300,10 +300,10 @@ func TestLookingAtTheOutboxSendsNothing(t *testing.T) {
 }
 
 func TestLookThatFailsLeavesAMessageWaiting(t *testing.T) {
-	inWorld(t, "ok", func(w *world) {
-		w.off.set(true)
+	inWorld(t, "POST /emails: 503, 503, 503, ok", func(w *world) {
 		id := w.mail.Send(w.draft("waits"), SendOptions{Undo: -1})
 		w.untilState(id, EntryWaiting)
+		w.off.set(true)
 		w.mail.EditEntry(id)
 		w.until("the look failed", func() bool { return w.hasNotice("Could not look for") })
 		w.off.set(false)
