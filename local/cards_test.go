@@ -218,6 +218,29 @@ func TestContactImport(t *testing.T) {
 	})
 }
 
+// Pictures that take long to read do not hold up the mailbox: what is too much is left out.
+func TestImportOfManyLargePictures(t *testing.T) {
+	s := open(t, t.TempDir(), newClock())
+	c := direct(t, s)
+	large := base64.StdEncoding.EncodeToString(picture(t, 2000, 2000, color.Black))
+	var file strings.Builder
+	const n = 20
+	for i := range n {
+		fmt.Fprintf(&file, "BEGIN:VCARD\nFN:%d\nEMAIL:a%d@example.com\nPHOTO:data:image/png;base64,%s\nEND:VCARD\n", i, i, large)
+	}
+	c.do(200, "POST", "/contacts/imports", file.String())
+	with := 0
+	cards := rows(t, c, "/contacts/cards?limit=100")
+	for _, k := range cards {
+		if k["photoUrl"] != nil {
+			with++
+		}
+	}
+	if len(cards) != n || with != maxImportPixels/(2000*2000) {
+		t.Errorf("%d cards, %d with a picture", len(cards), with)
+	}
+}
+
 // What the file of all contacts holds comes in again as it was.
 func TestContactExport(t *testing.T) {
 	const key = "oe_test_0123456789abcdef"

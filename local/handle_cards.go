@@ -1,9 +1,11 @@
 package local
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
+	"image"
 	"slices"
 	"strings"
 	"time"
@@ -421,13 +423,22 @@ func (t *tx) importCard(i *itemImport, k readCard, seen map[string]bool) error {
 	} else {
 		i.counts.Imported++
 	}
-	return t.importPhoto(k, id, i.id)
+	return t.importPhoto(i, k, id)
 }
 
+// maxImportPixels bounds the work that the pictures of one file make.
+const maxImportPixels = 64 << 20
+
 // importPhoto keeps the picture of a card, unless there is one. One that cannot be read is left out: the rest counts.
-func (t *tx) importPhoto(k readCard, id, from int64) error {
+func (t *tx) importPhoto(i *itemImport, k readCard, id int64) error {
 	if k.photo == nil {
 		return nil
+	}
+	if size, _, err := image.DecodeConfig(bytes.NewReader(k.photo)); err == nil {
+		if size.Width > maxImportPixels || size.Height > maxImportPixels || i.pixels+size.Width*size.Height > maxImportPixels {
+			return nil
+		}
+		i.pixels += size.Width * size.Height
 	}
 	owner := wireID("card", id)
 	if k.Email != nil {
@@ -441,7 +452,7 @@ func (t *tx) importPhoto(k readCard, id, from int64) error {
 	if err != nil {
 		return nil //nolint:nilerr // as said above
 	}
-	return t.savePhoto(owner, data, kind, from)
+	return t.savePhoto(owner, data, kind, i.id)
 }
 
 // cardsPath gives all contacts as one vCard file, which the contract has no call for.

@@ -53,6 +53,7 @@ type itemImport struct {
 	id     int64
 	counts importCounts
 	report importReport
+	pixels int // of the pictures that were read
 }
 
 // skip notes an item that does not come in, and why in a word of the contract.

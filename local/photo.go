@@ -17,6 +17,7 @@ import (
 
 const (
 	photoSide        = 128
+	photoSamples     = 8 // along each side, of the pixels that one stands for
 	maxPhotoBytes    = 10 << 20
 	maxPhotoPixels   = 16 << 20
 	maxWebPBytes     = 64 << 10
@@ -52,7 +53,7 @@ func smallPhoto(raw []byte) (data []byte, contentType string, err error) {
 	return out.Bytes(), "image/jpeg", nil
 }
 
-// shrink makes a picture fit, on white, each pixel the mean of those that it stands for.
+// shrink makes a picture fit, on white, each pixel the mean of some of those that it stands for.
 func shrink(img image.Image) image.Image {
 	b := img.Bounds()
 	w, h := b.Dx(), b.Dy()
@@ -65,8 +66,8 @@ func shrink(img image.Image) image.Image {
 			x0, x1 := b.Min.X+x*b.Dx()/w, b.Min.X+(x+1)*b.Dx()/w
 			y0, y1 := b.Min.Y+y*b.Dy()/h, b.Min.Y+(y+1)*b.Dy()/h
 			var red, green, blue, n uint64
-			for yy := y0; yy < max(y1, y0+1); yy++ {
-				for xx := x0; xx < max(x1, x0+1); xx++ {
+			for yy := y0; yy < max(y1, y0+1); yy += max(1, (y1-y0)/photoSamples) {
+				for xx := x0; xx < max(x1, x0+1); xx += max(1, (x1-x0)/photoSamples) {
 					r, g, bl, a := img.At(xx, yy).RGBA() // multiplied by a
 					white := uint64(0xffff - a)
 					red, green, blue, n = red+uint64(r)+white, green+uint64(g)+white, blue+uint64(bl)+white, n+1
