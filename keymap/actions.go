@@ -59,6 +59,7 @@ const (
 	ViewAttachments Action = "view-attachments"
 	FindInside      Action = "find-inside"
 	ViewHTML        Action = "view-html"
+	SwitchPart      Action = "switch-part"
 	InviteAccept    Action = "invite-accept"
 	InviteMaybe     Action = "invite-maybe"
 	InviteDecline   Action = "invite-decline"
@@ -252,6 +253,7 @@ var table = []Info{
 	{SaveAttachment, []Context{InReader}, groupRead, "save files", "Save an attachment"},
 	{ViewAttachments, []Context{InReader}, groupRead, "view files", "Open an attachment in its program"},
 	{ViewHTML, []Context{InReader}, groupRead, "in browser", "Open the message as it was made, in the browser; nothing is loaded for it"},
+	{SwitchPart, []Context{InReader}, groupRead, "text/HTML", "Switch between the text and the HTML of a message that has both"},
 	{FindInside, []Context{InReader}, groupRead, "find", "Find inside the conversation"},
 	{InviteAccept, []Context{InReader}, groupRead, "accept", "Accept the invitation; the organizer is told"},
 	{InviteMaybe, []Context{InReader}, groupRead, "maybe", "Answer “maybe” to the invitation; the organizer is told"},

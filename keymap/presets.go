@@ -139,6 +139,7 @@ func defaultPreset() bindings {
 			SaveAttachment:  keys("w"),
 			ViewAttachments: keys("v"),
 			ViewHTML:        keys("V"),
+			SwitchPart:      keys("t"),
 			FindInside:      keys("g /", "ctrl+s"),
 			InviteAccept:    keys("i y"),
 			InviteMaybe:     keys("i m"),

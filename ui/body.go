@@ -2,6 +2,7 @@ package ui
 
 import (
 	"strings"
+	"unicode"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -15,7 +16,9 @@ const longBody = 24 << 10
 // body is the text of one message, laid out for one width.
 type body struct {
 	text, html string // what it was made from
+	other      bool   // the part that is not shown by itself is wanted
 	doc        *bodytext.Doc
+	bare       bool // nothing is left of it when what it quotes is folded
 	lines      []bodytext.Line
 	folds      []bodytext.Fold
 	diff       []byte // what the lines of a patch are; nil: there is none
@@ -27,30 +30,50 @@ type body struct {
 type bodyMsg struct {
 	message    string
 	text, html string
+	other      bool
 	width      int
 	doc        *bodytext.Doc
 	lines      []bodytext.Line
 }
 
-func (b *body) same(text, html string) bool { return b.text == text && b.html == html }
-
-// ready reports whether the lines are those for this text and width.
-func (b *body) ready(text, html string, width int) bool {
-	return b.doc != nil && b.same(text, html) && b.width == width
+func (b *body) same(text, html string, other bool) bool {
+	return b.text == text && b.html == html && b.other == other
 }
 
-// prepare lays the body out, or gives the command that does.
-func (b *body) prepare(message, text, html string, width int) tea.Cmd {
-	if b.ready(text, html, width) {
+// ready reports whether the lines are those for this text and width.
+func (b *body) ready(text, html string, other bool, width int) bool {
+	return b.doc != nil && b.same(text, html, other) && b.width == width
+}
+
+// bothParts reports whether a message has a text and an HTML.
+func bothParts(text, html string) bool {
+	return strings.TrimSpace(text) != "" && strings.TrimSpace(html) != ""
+}
+
+// read makes the text of a message of the better of its parts, or of the other one.
+func read(text, html string, other bool) *bodytext.Doc {
+	d := bodytext.Best(text, html)
+	switch {
+	case !other || !bothParts(text, html):
+		return d
+	case d.HTML:
+		return bodytext.FromText(text)
+	}
+	return bodytext.FromHTML(html)
+}
+
+// prepare lays the body out, or gives the command that does. other: of the part that is not shown by itself.
+func (b *body) prepare(message, text, html string, other bool, width int) tea.Cmd {
+	if b.ready(text, html, other, width) {
 		return nil
 	}
-	if !b.same(text, html) {
-		*b = body{text: text, html: html}
+	if !b.same(text, html, other) {
+		*b = body{text: text, html: html, other: other}
 	}
 	doc := b.doc
 	if len(text)+len(html) <= longBody {
 		if doc == nil {
-			doc = bodytext.Best(text, html)
+			doc = read(text, html, other)
 		}
 		b.set(doc, doc.Lines(width), width)
 		return nil
@@ -61,20 +84,32 @@ func (b *body) prepare(message, text, html string, width int) tea.Cmd {
 	b.busy = width
 	return func() tea.Msg {
 		if doc == nil {
-			doc = bodytext.Best(text, html)
+			doc = read(text, html, other)
 		}
-		return bodyMsg{message, text, html, width, doc, doc.Lines(width)}
+		return bodyMsg{message, text, html, other, width, doc, doc.Lines(width)}
 	}
 }
 
 func (b *body) set(doc *bodytext.Doc, lines []bodytext.Line, width int) {
 	b.doc, b.lines, b.width, b.busy = doc, lines, width, 0
 	b.folds, b.diff = bodytext.Folds(lines), diffMarks(lines)
+	b.bare = bare(lines)
+}
+
+// bare reports whether all that lines say belongs to an earlier mail, save a signature and what stands above the mail.
+func bare(lines []bodytext.Line) bool {
+	for _, l := range lines {
+		own := !l.Quoted && l.Kind != bodytext.Signature && l.Kind != bodytext.Rule && l.Kind != bodytext.Attribution
+		if own && strings.ContainsFunc(l.Text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsSymbol(r) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // take accepts the answer of a command, unless the text has changed since.
 func (b *body) take(m bodyMsg) {
-	if b.same(m.text, m.html) {
+	if b.same(m.text, m.html, m.other) {
 		b.set(m.doc, m.lines, m.width)
 	}
 }

@@ -18,10 +18,11 @@ type reader struct {
 	peek   bool // it is only looked at beside the list: see peekAt
 
 	open    map[string]bool // by message id
-	quotes  map[string]bool
+	quotes  map[string]bool // whether what is quoted is shown, where the person has said so: see showsQuotes
 	headers map[string]bool
-	settled bool // what is open at first has been decided
-	cur     int  // the message that has the cursor
+	other   map[string]bool // the part is shown that is not shown by itself: the text or the HTML
+	settled bool            // what is open at first has been decided
+	cur     int             // the message that has the cursor
 	bodies  map[string]*body
 
 	number string // the digits of a link's number
@@ -51,7 +52,7 @@ type leaveReaderMsg struct{}
 func (r *reader) begin(id state.ThreadID, v state.View) {
 	*r = reader{
 		id: id, view: v, open: map[string]bool{}, quotes: map[string]bool{}, headers: map[string]bool{},
-		bodies: map[string]*body{},
+		other: map[string]bool{}, bodies: map[string]*body{},
 	}
 }
 
@@ -147,7 +148,7 @@ func (r *reader) lay(f *Frame) tea.Cmd {
 	for i := range r.th.Messages {
 		m := &r.th.Messages[i]
 		if r.open[m.ID] {
-			cmds = append(cmds, r.body(m.ID).prepare(m.ID, m.Text, m.HTML, textWidth(f)))
+			cmds = append(cmds, r.body(m.ID).prepare(m.ID, m.Text, m.HTML, r.other[m.ID], textWidth(f)))
 		}
 	}
 	r.build(f)
@@ -289,9 +290,11 @@ func (r *reader) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 		return r, r.expandAll(f), true
 	case keymap.ToggleQuotes:
 		if m != nil {
-			r.quotes[m.ID] = !r.quotes[m.ID]
+			r.quotes[m.ID] = !r.showsQuotes(m)
 			return r, r.lay(f), true
 		}
+	case keymap.SwitchPart:
+		return r, r.switchPart(m, f), true
 	case keymap.ToggleHeaders:
 		if m != nil {
 			r.headers[m.ID] = !r.headers[m.ID]

@@ -76,7 +76,7 @@ func (r *reader) holds(m *api.Message, want string, f *Frame) (own, quoted bool,
 		return false, false, nil
 	}
 	b := r.body(m.ID)
-	if cmd = b.prepare(m.ID, m.Text, m.HTML, textWidth(f)); cmd != nil {
+	if cmd = b.prepare(m.ID, m.Text, m.HTML, r.other[m.ID], textWidth(f)); cmd != nil {
 		return true, false, cmd
 	}
 	for _, l := range b.lines {

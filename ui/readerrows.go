@@ -360,7 +360,7 @@ func (r *reader) content(m *api.Message, f *Frame) {
 			note(t.Warn, b.doc.HiddenNote)
 			r.add("", "")
 		}
-		r.rows = append(r.rows, b.draw(t, r.quotes[m.ID], firstKey(f.Keys, keymap.InReader, keymap.ToggleQuotes), indent(f))...)
+		r.rows = append(r.rows, b.draw(t, r.showsQuotes(m), firstKey(f.Keys, keymap.InReader, keymap.ToggleQuotes), indent(f))...)
 	}
 	r.links(b.doc, f)
 	r.files(m, f)

@@ -129,6 +129,9 @@ func (r *reader) Hints(f *Frame) []keymap.Action {
 		if b := r.bodies[m.ID]; b != nil && b.doc != nil && len(b.doc.Links) > 0 {
 			out = append(out, keymap.OpenLink)
 		}
+		if bothParts(m.Text, m.HTML) {
+			rest = append([]keymap.Action{keymap.SwitchPart}, rest...)
+		}
 		if m.HTML != "" {
 			rest = append(rest, keymap.ViewHTML)
 		}

@@ -74,6 +74,8 @@ type Doc struct {
 	Links []Link
 	// HiddenNote is not empty when the message hid nearly all of its text, so that all of it is shown; it says so.
 	HiddenNote string
+	// HTML: it was made from HTML.
+	HTML bool
 
 	blocks []block
 }

@@ -389,6 +389,9 @@ func TestFolds(t *testing.T) {
 		{"German", FromText("Ja.\n\nAm 03.03.26 um 09:30 schrieb Ada:\n> a"), []Fold{{2, 4}}},
 		{"Outlook text", FromText("Yes.\n\n-----Original Message-----\nFrom: Ada\nSent: Tuesday\nTo: Grace\n\na\n"), []Fold{{2, 8}}},
 		{"header only", FromText("Yes.\n\nFrom: Ada\nSent: Tuesday\nTo: Grace\nSubject: x\n\na\n"), []Fold{{2, 8}}},
+		{"a forward is passed on to be read", FromText("See below.\n\n---------- Forwarded message ----------\nFrom: Ada\nDate: Tuesday\nTo: Grace\n\na\n"), nil},
+		{"what a forward quotes is a quote", FromText("See.\n\n--- Forwarded message ---\nFrom: Ada\nDate: Tuesday\nTo: Grace\n\na\n> b\n"), []Fold{{8, 9}}},
+		{"forward of Apple Mail", FromText("See.\n\nBegin forwarded message:\n\nFrom: Ada\nDate: Tuesday\nTo: Grace\n\na\n"), nil},
 		{"forward is no quote", FromText("From: Ada\nSent: Tuesday\nTo: Grace\n\na\n"), nil},
 		{
 			"Gmail", FromHTML(`<div>Yes.</div><br><div class="gmail_quote"><div class="gmail_attr">On Tue, 3 Mar 2026 at 09:30, Ada wrote:<br></div><blockquote class="gmail_quote" style="margin:0 0 0 .8ex;border-left:1px #ccc solid;padding-left:1ex">a<br>b</blockquote></div>`),
@@ -446,6 +449,17 @@ func TestSnippet(t *testing.T) {
 	}
 }
 
+func TestDocKnowsWhatItIsMadeFrom(t *testing.T) {
+	for _, tc := range []struct {
+		text, html string
+		want       bool
+	}{{"a", "", false}, {"", "<p>a", true}, {"a few words", "<p>a few words", false}, {"<html>a", "", true}} {
+		if got := Best(tc.text, tc.html).HTML; got != tc.want {
+			t.Errorf("Best(%q, %q) is made from HTML: %v", tc.text, tc.html, got)
+		}
+	}
+}
+
 func TestBest(t *testing.T) {
 	stub, page := part(t, "plain-is-stub.eml", "text/plain"), part(t, "plain-is-stub.eml", "text/html")
 	long := strings.Repeat("Many words are in this one. ", 30)
@@ -455,6 +469,8 @@ func TestBest(t *testing.T) {
 		{"no plain", " \n", "<p>a</p>", "a"},
 		{"no html", "a", "", "a"},
 		{"neither", "", "", ""},
+		{"an HTML viewer is needed", "This message needs an HTML viewer.", "<p>Dinner at eight?</p>", "Dinner at eight?"},
+		{"short, and the HTML is not much longer", "Dinner at eight", "<p>Dinner at <b>eight</b>, at ours</p>", "Dinner at eight"},
 		{"far less", "Hi", "<p>" + long + "</p>", strings.TrimSpace(long)},
 		{"html sent as text", "<html><body><p>a</p></body></html>", "", "a"},
 		{"empty html", stub, "<style>x</style>", strings.TrimSpace(stub)},

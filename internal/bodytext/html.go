@@ -75,7 +75,7 @@ type parser struct {
 }
 
 func parse(src string, showAll bool) *parser {
-	p := &parser{doc: &Doc{}, z: html.NewTokenizer(strings.NewReader(src)), showAll: showAll}
+	p := &parser{doc: &Doc{HTML: true}, z: html.NewTokenizer(strings.NewReader(src)), showAll: showAll}
 	p.out = &p.blocks
 	p.st.fg, p.st.bg = unknown, unknown
 	skip, depth := atom.Atom(0), 0 // inside an element that is left out with all its content

@@ -7,7 +7,8 @@ import (
 
 // markQuoted finds what belongs to an earlier mail.
 func (d *Doc) markQuoted() {
-	own := false // there is text of the sender before
+	own := false       // there is text of the sender before
+	forwarded := false // what follows was passed on to be read
 	for i := range d.blocks {
 		b := &d.blocks[i]
 		if b.quote > 0 {
@@ -20,7 +21,8 @@ func (d *Doc) markQuoted() {
 		if b.quoted {
 			continue
 		}
-		if own && d.separator(i) {
+		forwarded = forwarded || forwardMark(b.text)
+		if own && !forwarded && d.separator(i) {
 			for j := i; j < len(d.blocks); j++ {
 				d.blocks[j].quoted = true
 			}
@@ -69,6 +71,25 @@ func (d *Doc) markAttribution(i int) {
 		}
 	}
 	last.kind, last.quoted = Attribution, true
+}
+
+// forwardMark reports whether a text is, or begins with, the line above a message that is passed on.
+func forwardMark(text string) bool {
+	line, _, _ := strings.Cut(text, "\n")
+	line = strings.ToLower(strings.TrimSpace(line))
+	if line == "begin forwarded message:" {
+		return true
+	}
+	mark := strings.Trim(line, "- ")
+	if len(line)-len(mark) < 4 || len(mark) > 60 {
+		return false
+	}
+	for _, w := range []string{"forwarded", "weitergeleitete", "transféré", "reenviado", "inoltrato", "doorgestuurd", "encaminhada", "пересылаемое"} {
+		if strings.Contains(mark, w) {
+			return true
+		}
+	}
+	return false
 }
 
 func wrote(s string) bool {
