@@ -683,3 +683,33 @@ func TestNotSent(t *testing.T) {
 		}
 	})
 }
+
+// TestNotSentWhenCancelled: a cancellation before the second attempt has a connection does not
+// make the first one undone.
+func TestNotSentWhenCancelled(t *testing.T) {
+	for _, first := range []struct {
+		name    string
+		answer  roundTrip
+		notSent bool
+	}{
+		{"answered", answering(503, "", "Retry-After", "1"), false},
+		{"refused", func(*http.Request) (*http.Response, error) {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+		}, true},
+	} {
+		t.Run(first.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				step, _ := stepwise(first.answer, func(r *http.Request) (*http.Response, error) {
+					cancel()
+					return nil, &net.OpError{Op: "dial", Net: "tcp", Err: r.Context().Err()}
+				})
+				e := asNetworkError(t, classCalls[ClassSend](ctx, testClient(t, step)))
+				if !e.Cancelled || e.Attempts != 2 || e.NotSent != first.notSent {
+					t.Errorf("%+v", e)
+				}
+			})
+		})
+	}
+}
