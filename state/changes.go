@@ -42,6 +42,8 @@ type change struct {
 	call    string
 	settled uint64 // the count at which the server had it
 	dropped bool   // gone; skip it where it is still listed
+	again   bool   // a call before may have done it
+	asked   bool   // the person was asked about it
 	unsaved bool   // never reached the disk
 	mine    bool   // made by this process: what becomes of it is told here
 }

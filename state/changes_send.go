@@ -178,34 +178,8 @@ func (m *Mail) changeAnswered(c *change, f api.Final) {
 	var e *api.Error
 	var n *api.NetworkError
 	switch {
-	case f.Err == nil, c.alreadyGone(f.Err):
-		c.State, c.settled = changeSettled, m.next()
-		m.deleteChange(c)
-		if e, ok := f.Value.(*api.CalendarEvent); ok {
-			m.answered(c, e)
-		}
-		if c.Change.Kind.ofLabel() {
-			m.labelChanged(c, f.Value)
-		}
-		if rec := m.rows[c.Thread]; rec != nil {
-			rec.stale = true
-			if k := c.Change.Kind; k == ChangeMute || k == ChangeUnmute { // not every server tells it with the thread
-				c.Change.apply(&rec.row)
-			}
-		}
-		m.cacheStale = append(m.cacheStale, c.Thread)
-		if m.opts.Poke == nil { // page one and the counts, once for a batch
-			m.nextPoll = sooner(m.nextPoll, m.now().Add(2*time.Second))
-		} else if k := c.Change.Kind; k == ChangeInbox || k == ChangeRestore || k == ChangeUnsnooze {
-			// An embedded server tells nothing of what this process did, and a page one that was asked for before
-			// this, as at the start, lacks the thread.
-			m.news()
-			m.listsChanged()
-			break
-		}
-		m.folders.countsAgain = m.folders.countsCall != ""
-		m.loadCounts()
-		m.listsChanged()
+	case f.Err == nil, errors.Is(f.Err, api.ErrNotFound) && c.foundDone(f.Attempts):
+		m.settleChange(c, f.Value)
 	case errors.Is(f.Err, errStopped):
 		c.dropped = true
 		m.deleteChange(c)
@@ -220,7 +194,7 @@ func (m *Mail) changeAnswered(c *change, f api.Final) {
 			c.Attempted = false
 			m.saveChange(c)
 		}
-	case c.Change.Kind.once() && f.Attempts > 0 && (errors.As(f.Err, &n) || errors.As(f.Err, &e) && (e.Status == 408 || e.Status == 429 || e.Status >= 500)):
+	case c.Change.Kind.once() && !notSent(f) && (errors.As(f.Err, &n) || errors.As(f.Err, &e) && (e.Status == 408 || e.Status == 429 || e.Status >= 500)):
 		if m.undoneSince(c) { // what came after it says how it is to be
 			m.dropAsked(c)
 			break
@@ -243,6 +217,7 @@ func (m *Mail) changeAnswered(c *change, f api.Final) {
 			c.AskedAt, c.AskedUntil = m.now(), m.now().Add(e.RetryAfter)
 		}
 		c.Tries++
+		c.again = c.again || !notSent(f)
 		c.NextAt = m.now().Add(wait)
 		c.Attempted = c.Attempted && !c.Change.Kind.once() // refused for now, for certain
 		m.saveChange(c)
@@ -253,6 +228,68 @@ func (m *Mail) changeAnswered(c *change, f api.Final) {
 	default:
 		m.refuseChange(c, f.Err)
 	}
+}
+
+// foundDone reports that a call which did not find what it was to act on shows that the change has happened: what was to go is
+// gone, or an attempt before this one, whose answer was lost, did it.
+func (c *change) foundDone(attempts int) bool {
+	switch c.Change.Kind {
+	case ChangeDelete, ChangeLabelDelete:
+		return true
+	case ChangeTrash, ChangeRestore, ChangeUnsnooze:
+		return attempts > 1 || c.again
+	}
+	return false
+}
+
+// settleChange notes that the server has a change; answer is what it said, or nil.
+func (m *Mail) settleChange(c *change, answer any) {
+	c.State, c.settled = changeSettled, m.next()
+	m.deleteChange(c)
+	if c.asked {
+		m.hideQuestion(c)
+		m.replaceResult(Notice{Kind: NoticeResult, Text: fmt.Sprintf(changeWords[c.Change.Kind].done, quoted(c.Subject))})
+	}
+	if e, ok := answer.(*api.CalendarEvent); ok {
+		m.answered(c, e)
+	}
+	if c.Change.Kind.ofLabel() {
+		m.labelChanged(c, answer)
+	}
+	if rec := m.rows[c.Thread]; rec != nil {
+		rec.stale = true
+		if k := c.Change.Kind; k == ChangeMute || k == ChangeUnmute { // not every server tells it with the thread
+			c.Change.apply(&rec.row)
+		}
+	}
+	m.cacheStale = append(m.cacheStale, c.Thread)
+	if m.opts.Poke == nil { // page one and the counts, once for a batch
+		m.nextPoll = sooner(m.nextPoll, m.now().Add(2*time.Second))
+	} else if k := c.Change.Kind; k == ChangeInbox || k == ChangeRestore || k == ChangeUnsnooze {
+		// An embedded server tells nothing of what this process did, and a page one that was asked for before
+		// this, as at the start, lacks the thread.
+		m.news()
+		m.listsChanged()
+		return
+	}
+	m.folders.countsAgain = m.folders.countsCall != ""
+	m.loadCounts()
+	m.listsChanged()
+}
+
+// lookAtDeleted asks for a thread that was to be deleted: when it is not there the question is answered.
+func (m *Mail) lookAtDeleted(c *change) {
+	id := string(c.Thread)
+	m.start(want{
+		op: "threads.get", title: "Looking for " + quoted(c.Subject), purpose: "look " + id, priority: api.Visible,
+		resources: []string{"thread/" + id},
+		run:       func(ctx context.Context, a *api.Client) (any, error) { return a.Threads.Get(ctx, id) },
+		done: func(f api.Final) {
+			if errors.Is(f.Err, api.ErrNotFound) && c.State == changeAsked && !c.dropped {
+				m.settleChange(c, nil)
+			}
+		},
+	})
 }
 
 // refuseChange takes a change back on the screen, and what was done to the thread after it stays.
@@ -309,15 +346,16 @@ func (m *Mail) hideQuestion(c *change) {
 	}
 }
 
-const answerLost = "answer lost, it may or may not have happened"
+const answerLost = "not known if it happened"
 
 // askChange asks about a change that may run only once and whose call did not end well.
 func (m *Mail) askChange(c *change, why string) {
 	m.hideQuestion(c) // asked before this process was the owner
+	c.asked = true
 	words := changeWords[c.Change.Kind]
 	n := m.addNoticeRetry(Notice{
 		Kind: NoticeFailure, Thread: c.Thread, RetryTo: "does it again",
-		Text: fmt.Sprintf("%s %s: %s", words.doing, quoted(c.Subject), why),
+		Text: fmt.Sprintf("%s %s: %s", words.doing, quotedShort(c.Subject, 24), why),
 	}, func() {
 		if c.State == changeAsked && !c.dropped {
 			c.State, c.NextAt, c.Attempted = changeQueued, time.Time{}, true
@@ -339,6 +377,9 @@ func (m *Mail) askChange(c *change, why string) {
 	}
 	if c.Change.Kind.ofLabel() {
 		m.lookAtLabels(c)
+	}
+	if c.Change.Kind == ChangeDelete && m.owner {
+		m.lookAtDeleted(c)
 	}
 	m.refresh(false)
 }
@@ -409,7 +450,7 @@ func (m *Mail) adoptChanges() {
 			c.State = changeQueued
 		}
 		if !c.Change.Kind.once() {
-			c.Attempted = true // perhaps: the disk does not say so of what may be repeated
+			c.Attempted, c.again = true, true // perhaps: the disk does not say so of what may be repeated
 		}
 		if by := c.AskedAt.Sub(m.now()); by > time.Second { // the clock was set back meanwhile
 			c.clockWentBack(by)

@@ -200,14 +200,14 @@ func TestMuteRunsOnce(t *testing.T) {
 		id := w.arrive("List", "noise")
 		w.load()
 		w.mail.Do([]ThreadID{id}, Change{Kind: ChangeMute})
-		w.until("asked", func() bool { return w.hasNotice("answer lost") })
+		w.until("asked", func() bool { return w.hasNotice(answerLost) })
 		w.pass(time.Hour)
 		n := w.player.Count(http.MethodPost, "/threads/"+string(id)+"/mute")
 		if n != 1 {
 			t.Errorf("%d requests for a call that may run only once", n)
 		}
 		w.restart()
-		w.until("asked again", func() bool { return w.hasNotice("answer lost") })
+		w.until("asked again", func() bool { return w.hasNotice(answerLost) })
 		if got := w.player.Count(http.MethodPost, "/threads/"+string(id)+"/mute"); got != 1 {
 			t.Errorf("%d requests after a restart, want 1", got)
 		}

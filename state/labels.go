@@ -2,7 +2,6 @@ package state
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -150,19 +149,13 @@ func (m *Mail) labelGone(id string) {
 	m.folders.gone[id] = true
 }
 
-// alreadyGone reports that a deletion found nothing to delete.
-func (c *change) alreadyGone(err error) bool {
-	return c.Change.Kind == ChangeLabelDelete && errors.Is(err, api.ErrNotFound)
-}
-
 // lookAtLabels asks for the labels to see whether one that was to be deleted is still there.
 func (m *Mail) lookAtLabels(c *change) {
 	m.folders.after = append(m.folders.after, func() {
 		id := c.Change.Remove[0].ID
 		there := slices.ContainsFunc(m.folders.labels, func(l api.Label) bool { return l.ID == id })
 		if !there && c.State == changeAsked && !c.dropped {
-			m.labelGone(id)
-			m.dropAsked(c)
+			m.settleChange(c, nil)
 		}
 	})
 	m.loadLabels()

@@ -217,13 +217,16 @@ func lowerFirst(s string) string {
 }
 
 // quoted is a subject in quotation marks, cut to a length that fits into a line.
-func quoted(subject string) string {
+func quoted(subject string) string { return quotedShort(subject, 40) }
+
+// quotedShort is quoted with at most n characters.
+func quotedShort(subject string, n int) string {
 	subject = strings.Join(strings.Fields(clean.LineMax(subject, 400)), " ") // a cut must not split a sequence
 	if subject == "" {
 		return "(no subject)"
 	}
-	if r := []rune(subject); len(r) > 40 {
-		subject = strings.TrimSpace(string(r[:39])) + "…"
+	if r := []rune(subject); len(r) > n {
+		subject = strings.TrimSpace(string(r[:n-1])) + "…"
 	}
 	return "“" + subject + "”"
 }

@@ -32,7 +32,7 @@ func TestQuestionHoldsNothingUp(t *testing.T) {
 		id := w.arrive("List", "noise")
 		w.load()
 		w.mail.Do([]ThreadID{id}, Change{Kind: ChangeMute})
-		w.until("asked", func() bool { return w.hasNotice("answer lost") })
+		w.until("asked", func() bool { return w.hasNotice(answerLost) })
 		w.mail.Do([]ThreadID{id}, Change{Kind: ChangeArchive})
 		w.until("archived", func() bool { return w.player.Count(http.MethodPatch, "/threads/"+string(id)) == 1 })
 		for _, f := range w.mail.Status().Failures {
@@ -41,7 +41,7 @@ func TestQuestionHoldsNothingUp(t *testing.T) {
 		w.settled()
 		w.restart()
 		w.pass(time.Minute)
-		if w.hasNotice("answer lost") || w.mail.Status().Unsent != 0 {
+		if w.hasNotice(answerLost) || w.mail.Status().Unsent != 0 {
 			t.Error("asked again after it was let go")
 		}
 		if n := w.player.Count(http.MethodPost, "/threads/"+string(id)+"/mute"); n != 1 {
@@ -55,10 +55,10 @@ func TestUndoAnswersTheQuestion(t *testing.T) {
 		id := w.arrive("List", "noise")
 		w.load()
 		w.mail.Do([]ThreadID{id}, Change{Kind: ChangeMute})
-		w.until("asked", func() bool { return w.hasNotice("answer lost") })
+		w.until("asked", func() bool { return w.hasNotice(answerLost) })
 		w.mail.Undo()
 		w.settled()
-		if w.hasNotice("answer lost") {
+		if w.hasNotice(answerLost) {
 			t.Error("still asked")
 		}
 		if n := w.player.Count(http.MethodPost, "/threads/"+string(id)+"/unmute"); n != 1 {

@@ -45,7 +45,7 @@ func TestQuestionIsAskedWhereTheChangeWasMade(t *testing.T) {
 				second := &world{t: t, mail: p.mail}
 				second.load()
 				p.mail.Do([]ThreadID{id}, Change{Kind: ChangeMute})
-				w.until("asked in both", func() bool { return w.hasNotice("answer lost") && second.hasNotice("answer lost") })
+				w.until("asked in both", func() bool { return w.hasNotice(answerLost) && second.hasNotice(answerLost) })
 				at := w.mail
 				if answer == "dismissed there" || answer == "again there" {
 					at = p.mail
@@ -58,7 +58,7 @@ func TestQuestionIsAskedWhereTheChangeWasMade(t *testing.T) {
 					}
 				}
 				w.until("answered in both", func() bool {
-					return !w.hasNotice("answer lost") && !second.hasNotice("answer lost") && w.mail.Status().Unsent+p.mail.Status().Unsent == 0
+					return !w.hasNotice(answerLost) && !second.hasNotice(answerLost) && w.mail.Status().Unsent+p.mail.Status().Unsent == 0
 				})
 				n := w.player.Count("POST", "/threads/"+string(id)+"/mute")
 				if answer[:5] == "again" && n != 2 || answer[:5] != "again" && n != 1 {
