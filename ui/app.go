@@ -40,7 +40,8 @@ type app struct {
 	screens []Screen // over the panes, the last on top
 	dialogs []Screen // above all, the last on top
 
-	preview preview // what the reader shows beside the list
+	preview  preview // what the reader shows beside the list
+	takeback takeback
 
 	pending    []string // keys of an unfinished sequence
 	pasteUntil time.Time
@@ -203,7 +204,7 @@ func (a *app) handle(msg tea.Msg) tea.Cmd {
 		if a.reader.leave {
 			cmd = join(cmd, a.gone([]state.ThreadID{a.reader.id}))
 		}
-		return tea.Batch(cmd, waitCmd(a.o.Mail.Updates()), a.tryQuit())
+		return tea.Batch(cmd, a.openTakenBack(), waitCmd(a.o.Mail.Updates()), a.tryQuit())
 	}
 	if cmd, ok := a.ask(msg); ok {
 		return cmd

@@ -49,6 +49,10 @@ func (a *app) ask(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 		return a.back(), true
 	case nextThreadMsg:
 		return a.nextThread(msg.by), true
+	case takeBackMsg:
+		a.awaitText()
+		a.o.Mail.TakeBack(msg.entry)
+		return nil, true
 	case goneMsg:
 		return a.gone(msg.ids), true
 	}

@@ -19,6 +19,7 @@ func (a *app) keys(k tea.KeyMsg) tea.Cmd {
 		}
 		return nil
 	}
+	a.takeback = takeback{}
 	if a.now.Sub(a.focusSent) >= focusEvery {
 		a.focusSent = a.now
 		a.o.Mail.SetFocus(true)
@@ -201,6 +202,7 @@ func (a *app) global(action keymap.Action) tea.Cmd {
 func (a *app) undo() {
 	f := a.frame(a.threads)
 	a.threads.refresh(f)
+	a.awaitText()
 	if !a.o.Mail.Undo() {
 		a.say("There is nothing to undo", false)
 		return

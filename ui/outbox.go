@@ -184,7 +184,7 @@ func (o *outbox) do(a keymap.Action, e state.Entry, f *Frame) bool {
 		if !e.CanTakeBack || takingBack(e) {
 			return false
 		}
-		f.Mail.TakeBack(e.ID)
+		f.Ask(takeBackMsg{e.ID})
 	}
 	return true
 }

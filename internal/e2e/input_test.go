@@ -98,6 +98,9 @@ func TestSmallWindow(t *testing.T) {
 	tt.see(`Sending to .* in \d+ s`)
 	tt.press("z")
 	tt.see(`Taken back`)
+	tt.see(`Subject +Small`) // it opens again
+	tt.press("esc")
+	tt.see(`!Subject`)
 	tt.press("g", "g", "b")
 	tt.see(`Snooze`, `enter`)
 	tt.press("esc", "?")

@@ -165,6 +165,9 @@ func TestTakeBackEditAndSend(t *testing.T) {
 	until(t, "the request", func() bool { return len(r.proxy.seen()) == 1 })
 	tt.press("z")
 	tt.see(`Taken back`)
+	tt.see(`The body\.`, `\[ Send \]`) // it opens again
+	tt.press("esc")
+	tt.see(`!\[ Send \]`)
 	tt.quit()
 	r.client.write("config/teapost/config.toml", "[ui]\nundo_seconds = 0\n")
 	tt = r.client.open(80, 24)

@@ -85,6 +85,9 @@ func TestVerbs(t *testing.T) {
 				tt.see(`The server has it and sends it`)
 				tt.press("z")
 				tt.see(`Taken back`)
+				tt.see(`Subject +Next week`) // it opens again
+				tt.press("esc")
+				tt.see(`!Subject`)
 				tt.press("g", "d")
 				tt.see(`Drafts`, `Next week`)
 				tt.to("Next week")

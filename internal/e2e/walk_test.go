@@ -151,6 +151,9 @@ func TestWalk(t *testing.T) {
 				tt.see(`Sending to Ana Müller in \d+ s · z takes it back`)
 				tt.press("z")
 				tt.see(`Taken back`)
+				tt.see(`Subject +The picnic`, `And the kettle`) // it opens again
+				tt.press("esc")
+				tt.see(`!And the kettle`)
 				tt.quit()
 				h.write("config/teapost/config.toml", "[ui]\nundo_seconds = 1\n")
 				tt = h.open(size.cols, size.rows)
