@@ -134,44 +134,15 @@ func (s *Server) listEmailEvents(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit, err := c.limit()
-	if err != nil {
-		return nil, err
-	}
-	cur, after, err := c.cursor("cursor")
-	if err != nil {
-		return nil, err
-	}
-	where, args := "email_id = ?", []any{id}
-	if after {
-		where, args = where+" AND id < ?", append(args, cur.ID)
-	}
-	rows, err := s.reader.QueryContext(c.ctx, "SELECT id, type, data, created_at FROM email_events WHERE "+where+" ORDER BY id DESC LIMIT ?", append(args, limit+1)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	data := []any{}
-	more, next := false, cursor{}
-	for rows.Next() {
+	return s.listByID(c, "SELECT id, type, data, created_at FROM email_events WHERE email_id = ?", []any{id}, func(row scanner) (int64, any, error) {
 		var event, created int64
 		var kind, raw string
-		if err := rows.Scan(&event, &kind, &raw, &created); err != nil {
-			return nil, err
-		}
-		if more = len(data) == limit; more {
-			break
-		}
-		next.ID = event
-		data = append(data, map[string]any{
+		err := row.Scan(&event, &kind, &raw, &created)
+		return event, map[string]any{
 			"object": "event", "id": fmt.Sprintf("evt_%s_%d", c.params[0], event), "type": kind,
 			"data": json.RawMessage(raw), "createdAt": instant(created),
-		})
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return page(data, more, "nextCursor", next), nil
+		}, err
+	})
 }
 
 // knownEmail reads the id of an email that exists.

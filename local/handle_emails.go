@@ -99,22 +99,18 @@ func (s *Server) getEmail(c *call) (any, error) {
 var emailStatuses = []string{"queued", "scheduled", "sending", "sent", "partial", "bounced", "cancelled", "failed"}
 
 func (s *Server) listEmails(c *call) (any, error) {
-	limit, err := c.limit()
-	if err != nil {
-		return nil, err
-	}
-	cur, after, err := c.cursor("cursor")
+	p, err := c.paging()
 	if err != nil {
 		return nil, err
 	}
 	where, args := []string{"1"}, []any{}
 	add := func(sqlText string, a ...any) { where, args = append(where, sqlText), append(args, a...) }
-	if after {
-		add("id < ?", cur.ID)
+	if p.after {
+		add("id < ?", p.cur.ID)
 	}
 	if v := c.query.Get("status"); v != "" {
 		var marks []string
-		for st := range strings.SplitSeq(v, ",") {
+		for _, st := range unique(strings.Split(v, ",")) {
 			if st = strings.TrimSpace(st); !slices.Contains(emailStatuses, st) {
 				return nil, invalidField("status", "status is a list of %s.", strings.Join(emailStatuses, ", "))
 			}
@@ -126,14 +122,12 @@ func (s *Server) listEmails(c *call) (any, error) {
 		add(`(from_address = ? COLLATE NOCASE OR from_address LIKE ? ESCAPE '\')`, v, "%<"+escapeLike(v)+">")
 	}
 	if c.query.Get("broadcastId") != "" {
-		return page(nil, false, "nextCursor", cursor{}), nil
+		return p.page(nil), nil
 	}
 	for name, sqlText := range map[string]string{"scheduledFrom": "scheduled_at >= ?", "scheduledTo": "scheduled_at <= ?"} {
-		if v := c.query.Get(name); v != "" {
-			at, ok := parseInstant(v)
-			if !ok {
-				return nil, invalidField(name, "%s must be an instant.", name)
-			}
+		if at, given, err := c.queryInstant(name); err != nil {
+			return nil, err
+		} else if given {
 			add(sqlText, at.UnixMilli())
 		}
 	}
@@ -142,36 +136,19 @@ func (s *Server) listEmails(c *call) (any, error) {
 		return nil, err
 	}
 	defer func() { _ = rtx.Rollback() }()
-	rows, err := rtx.QueryContext(c.ctx, "SELECT "+emailColumns+" FROM emails WHERE "+strings.Join(where, " AND ")+
-		" ORDER BY id DESC LIMIT ?", append(args, limit+1)...)
+	entries, err := collect(c.ctx, rtx, func(row scanner) (entry, error) {
+		id, e, err := scanEmail(row)
+		return entry{cursor{ID: id}, e}, err
+	}, "SELECT "+emailColumns+" FROM emails WHERE "+strings.Join(where, " AND ")+" ORDER BY id DESC LIMIT ?", append(args, p.limit+1)...)
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	var ids []int64
-	var data []any
-	for rows.Next() {
-		id, e, err := scanEmail(rows)
-		if err != nil {
-			return nil, err
-		}
-		ids, data = append(ids, id), append(data, e)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	more := len(ids) > limit
-	n := min(len(ids), limit)
-	for i := range n {
-		if err := addRecipients(c.ctx, rtx, ids[i], data[i].(map[string]any)); err != nil {
+	for _, e := range entries {
+		if err := addRecipients(c.ctx, rtx, e.key.ID, e.value.(map[string]any)); err != nil {
 			return nil, err
 		}
 	}
-	next := cursor{}
-	if more {
-		next.ID = ids[n-1]
-	}
-	return page(data[:n], more, "nextCursor", next), nil
+	return p.page(entries), nil
 }
 
 func escapeLike(s string) string {

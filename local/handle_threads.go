@@ -8,11 +8,7 @@ import (
 )
 
 func (s *Server) listThreads(c *call) (any, error) {
-	limit, err := c.limit()
-	if err != nil {
-		return nil, err
-	}
-	cur, after, err := c.cursor("pageToken")
+	p, err := c.pagingBy("pageToken", "nextPageToken")
 	if err != nil {
 		return nil, err
 	}
@@ -21,23 +17,17 @@ func (s *Server) listThreads(c *call) (any, error) {
 		return nil, err
 	}
 	if q == nil {
-		return page(nil, false, "nextPageToken", cursor{}), nil
+		return p.page(nil), nil
 	}
-	rows, err := s.findThreads(c.ctx, q, cur, after, limit+1)
+	rows, err := s.findThreads(c.ctx, q, p.cur, p.after, p.limit+1)
 	if err != nil {
 		return nil, err
 	}
-	more := len(rows) > limit
-	rows = rows[:min(len(rows), limit)]
-	data := make([]any, 0, len(rows))
+	var entries []entry
 	for _, r := range rows {
-		data = append(data, map[string]any{"object": "thread", "id": wireID("thr", r.ID)})
+		entries = append(entries, entry{r, map[string]any{"object": "thread", "id": wireID("thr", r.ID)}})
 	}
-	next := cursor{}
-	if more {
-		next = rows[len(rows)-1]
-	}
-	return page(data, more, "nextPageToken", next), nil
+	return p.page(entries), nil
 }
 
 // threadQuery reads the query values of a list; nil without an error says that nothing can match.
@@ -100,11 +90,9 @@ func (s *Server) threadQuery(c *call) (*threadQuery, error) {
 		q.threads = append(q.threads, cond{"EXISTS(SELECT 1 FROM places x WHERE x.thread_id = t.id AND x.place = ?)", []any{place}})
 	}
 	for name, sqlText := range map[string]string{"dateFrom": "t.last_at >= ?", "dateTo": "t.last_at < ?"} {
-		if v := c.query.Get(name); v != "" {
-			at, ok := parseInstant(v)
-			if !ok {
-				return nil, invalidField(name, "%s must be an instant.", name)
-			}
+		if at, given, err := c.queryInstant(name); err != nil {
+			return nil, err
+		} else if given {
 			q.threads = append(q.threads, cond{sqlText, []any{at.UnixMilli()}})
 		}
 	}
