@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -587,24 +586,6 @@ func TestCallerEnds(t *testing.T) {
 	}
 }
 
-// and says that it was one.
-func TestCallerDeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rec := &recorder{next: after(time.Hour, answering(200, "{}"))}
-		c := testClient(t, rec)
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		start := time.Now()
-		err := classCalls[ClassRead](ctx, c)
-		if e := asNetworkError(t, err); !e.Cancelled || !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, ErrTimeout) {
-			t.Errorf("%+v", e)
-		}
-		if d := time.Since(start); d != 10*time.Second || len(rec.all()) != 1 {
-			t.Errorf("took %v and %d requests", d, len(rec.all()))
-		}
-	})
-}
-
 // TestCancelledBefore: nothing is sent.
 func TestCancelledBefore(t *testing.T) {
 	rec := &recorder{next: answering(200, "{}")}
@@ -656,60 +637,5 @@ func TestUploadTimeout(t *testing.T) {
 		if err != nil || p.timeout != tt.want {
 			t.Errorf("client %v: %v %v, want %v", tt.client, p.timeout, err, tt.want)
 		}
-	}
-}
-
-func TestNotSent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var failures []error
-		c := testClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
-			err := failures[0]
-			failures = failures[1:]
-			return nil, err
-		}))
-		refused := error(&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})
-		for _, tt := range []struct {
-			failures []error
-			notSent  bool
-		}{
-			{[]error{refused, refused, refused}, true},
-			{[]error{refused, syscall.ECONNRESET, refused}, false},
-			{[]error{io.EOF, refused, refused}, false},
-		} {
-			failures = tt.failures
-			if e := asNetworkError(t, classCalls[ClassSend](t.Context(), c)); e.NotSent != tt.notSent {
-				t.Errorf("%v: NotSent %v", tt.failures, e.NotSent)
-			}
-		}
-	})
-}
-
-// TestNotSentWhenCancelled: a cancellation before the second attempt has a connection does not
-// make the first one undone.
-func TestNotSentWhenCancelled(t *testing.T) {
-	for _, first := range []struct {
-		name    string
-		answer  roundTrip
-		notSent bool
-	}{
-		{"answered", answering(503, "", "Retry-After", "1"), false},
-		{"refused", func(*http.Request) (*http.Response, error) {
-			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
-		}, true},
-	} {
-		t.Run(first.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				step, _ := stepwise(first.answer, func(r *http.Request) (*http.Response, error) {
-					cancel()
-					return nil, &net.OpError{Op: "dial", Net: "tcp", Err: r.Context().Err()}
-				})
-				e := asNetworkError(t, classCalls[ClassSend](ctx, testClient(t, step)))
-				if !e.Cancelled || e.Attempts != 2 || e.NotSent != first.notSent {
-					t.Errorf("%+v", e)
-				}
-			})
-		})
 	}
 }

@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -119,5 +121,60 @@ func TestNotSentAfterAConnection(t *testing.T) {
 	}
 	if e := asNetworkError(t, classCalls[ClassSend](t.Context(), c)); e.NotSent {
 		t.Errorf("%+v", e)
+	}
+}
+
+func TestNotSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var failures []error
+		c := testClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
+			err := failures[0]
+			failures = failures[1:]
+			return nil, err
+		}))
+		refused := error(&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})
+		for _, tt := range []struct {
+			failures []error
+			notSent  bool
+		}{
+			{[]error{refused, refused, refused}, true},
+			{[]error{refused, syscall.ECONNRESET, refused}, false},
+			{[]error{io.EOF, refused, refused}, false},
+		} {
+			failures = tt.failures
+			if e := asNetworkError(t, classCalls[ClassSend](t.Context(), c)); e.NotSent != tt.notSent {
+				t.Errorf("%v: NotSent %v", tt.failures, e.NotSent)
+			}
+		}
+	})
+}
+
+// TestNotSentWhenCancelled: a cancellation before the second attempt has a connection does not
+// make the first one undone.
+func TestNotSentWhenCancelled(t *testing.T) {
+	for _, first := range []struct {
+		name    string
+		answer  roundTrip
+		notSent bool
+	}{
+		{"answered", answering(503, "", "Retry-After", "1"), false},
+		{"refused", func(*http.Request) (*http.Response, error) {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+		}, true},
+	} {
+		t.Run(first.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				step, _ := stepwise(first.answer, func(r *http.Request) (*http.Response, error) {
+					cancel()
+					return nil, &net.OpError{Op: "dial", Net: "tcp", Err: r.Context().Err()}
+				})
+				e := asNetworkError(t, classCalls[ClassSend](ctx, testClient(t, step)))
+				if !e.Cancelled || e.Attempts != 2 || e.NotSent != first.notSent {
+					t.Errorf("%+v", e)
+				}
+			})
+		})
 	}
 }
