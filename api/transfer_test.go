@@ -544,9 +544,17 @@ func TestImportFiles(t *testing.T) {
 		}
 	}
 	rec := &recorder{next: answers("")}
-	got, err := testClient(t, rec).Imports.ImportFiles(t.Context(), in, WithCallID("c1"))
+	calls := map[string]bool{}
+	got, err := testClient(t, rec).Imports.ImportFiles(t.Context(), in, WithCallID("c1"), WithObserver(func(e Event) {
+		if e.Phase.Final() {
+			calls[e.Call] = true
+		}
+	}))
 	if err != nil || got.Status != "running" {
 		t.Fatalf("%+v %v", got, err)
+	}
+	if len(calls) != len(rec.all()) || !calls["c1"] || calls[""] {
+		t.Errorf("%d requests are the calls %v", len(rec.all()), calls)
 	}
 	var lines []string
 	for _, r := range rec.all() {
