@@ -20,6 +20,7 @@ type call struct {
 	retry      func()             // does it again; with the lock held
 	shown      func() bool        // whether the screen that waits for it is still there; nil: yes
 	stops      bool               // esc may stop it
+	write      bool
 	ended      bool
 	again      bool // with another credential; see renewal
 	credential int
@@ -57,7 +58,7 @@ func (m *Mail) start(w want) string {
 	if w.purpose == "" {
 		w.purpose = id
 	}
-	c := &call{purpose: w.purpose, batch: id, many: w.many, retry: w.retry, shown: w.shown}
+	c := &call{purpose: w.purpose, batch: id, many: w.many, retry: w.retry, shown: w.shown, write: w.write}
 	c.stops = w.op == "emails.send" || !w.write && !w.kept
 	for _, other := range m.calls {
 		if other.purpose == c.purpose {
@@ -134,7 +135,7 @@ func (m *Mail) finish(c *call, f api.Final, w want) {
 		}
 	default:
 		c.Phase = api.GaveUp
-		m.noteFailure(f.Err)
+		m.noteFailure(c, f.Err)
 		c.CanRetry = c.retry != nil
 	}
 	var e *api.Error
@@ -169,20 +170,33 @@ func (m *Mail) contact() {
 	if !m.offline {
 		return
 	}
+	was := m.cutOff()
 	m.offline, m.offlineTries, m.nextTry = false, 0, time.Time{}
-	m.pokeChanges()
-	m.nextPoll = m.now()
-	m.refresh(false)
+	if was {
+		m.pokeChanges()
+		m.nextPoll = m.now()
+		m.refresh(false)
+	}
 }
 
+// cutOff reports that there is no connection. After one answer was lost nobody knows: that is looked at soon.
+func (m *Mail) cutOff() bool { return m.offline && !m.unsure }
+
 // noteFailure draws what follows for all calls from the failure of one.
-func (m *Mail) noteFailure(err error) {
+func (m *Mail) noteFailure(c *call, err error) {
 	var n *api.NetworkError
 	if errors.As(err, &n) {
+		cutOff := n.NotSent || !c.write && m.lastContact.Before(c.Began) // a read that failed while nothing else went through
 		m.offlineWhy = n.Cause
-		if !m.offline {
-			m.offline, m.offlineTries = true, 0
+		switch {
+		case !m.offline:
+			m.offline, m.offlineTries, m.unsure = true, 0, !cutOff
 			m.nextTry = m.now().Add(jitter(growing(15*time.Second, 15*time.Minute, 0)))
+			if m.unsure && c.write {
+				m.nextTry = m.now().Add(2 * time.Second)
+			}
+		case cutOff:
+			m.unsure = false
 		}
 		return
 	}
@@ -251,7 +265,7 @@ func (m *Mail) Status() Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := Status{
-		Offline: m.offline, OfflineFor: m.offlineWhy, NextTry: m.nextTry, LimitedUntil: m.limitedUntil,
+		Offline: m.cutOff(), OfflineFor: m.offlineWhy, NextTry: m.nextTry, LimitedUntil: m.limitedUntil,
 		Owner: m.owner, Running: len(m.calls),
 	}
 	if l := m.lists[m.current]; l != nil {

@@ -265,7 +265,7 @@ func (m *Mail) listFailed(l *list, err error, person bool) {
 		return
 	}
 	var n *api.NetworkError
-	if errors.As(err, &n) {
+	if errors.As(err, &n) && m.cutOff() {
 		return // the line about the connection says it
 	}
 	title := "Loading " + m.viewTitle(l.view)
@@ -339,7 +339,7 @@ func (m *Mail) moreFailed(l *list, title string, err error) {
 	l.problem = reason(err)
 	if errors.Is(err, errStopped) {
 		l.problem = "stopped"
-	} else if !errors.As(err, &n) {
+	} else if !errors.As(err, &n) || !m.cutOff() {
 		m.addNoticeRetry(Notice{Kind: NoticeFailure, Text: failureText(title, err)}, func() { m.loadMore(l) })
 	}
 }

@@ -100,7 +100,8 @@ type Mail struct {
 	opened    []string
 
 	owner        bool
-	offline      bool
+	offline      bool // the last call that ended found no connection, or its answer was lost
+	unsure       bool // only the latter, and others may go through: see cutOff
 	offlineWhy   string
 	offlineTries int
 	nextTry      time.Time

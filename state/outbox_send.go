@@ -229,6 +229,7 @@ func (m *Mail) sendAnswered(e *entry, f api.Final) {
 			e.Why = "the answer was empty"
 			m.wait(e, jitter(growing(15*time.Second, 15*time.Minute, e.Tries)), false)
 			m.saveEntry(e, nil)
+			m.tellWait(e)
 			return
 		}
 		e.Tries = 0
@@ -266,6 +267,7 @@ func (m *Mail) sendAnswered(e *entry, f api.Final) {
 	}
 	m.saveEntry(e, nil)
 	m.removeNotices(func(n *notice) bool { return n.Entry == e.ID && n.Kind == NoticeResult })
+	m.tellWait(e)
 	if e.CancelWanted && !e.attempted() && (e.State == EntryQueued || e.State == EntryHeld) {
 		e.CancelWanted = false
 		m.removeNotices(func(n *notice) bool { return n.Entry == e.ID })
@@ -346,6 +348,13 @@ func (m *Mail) sendRefused(e *entry, ae *api.Error, only bool, now time.Time) {
 func (m *Mail) wait(e *entry, d time.Duration, untilConnected bool) {
 	e.Tries++
 	e.State, e.NextAt, e.NetWait = EntryWaiting, m.now().Add(d), untilConnected
+}
+
+// tellWait says of a message that did not go at the first call why, and that it goes by itself.
+func (m *Mail) tellWait(e *entry) {
+	if e.State == EntryWaiting && e.Tries == 1 {
+		m.addNotice(Notice{Kind: NoticeInfo, Entry: e.ID, Text: "Not sent yet: " + quotedShort(e.Subject, 24) + " · " + e.Why + " · it waits in the outbox and goes by itself"})
+	}
 }
 
 func (m *Mail) heldNotice(e *entry) {
