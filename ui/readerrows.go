@@ -64,7 +64,7 @@ func (r *reader) build(f *Frame) {
 		}
 		room := f.Width - 3 - len(count)
 		if count != "" {
-			room -= 2
+			room--
 		}
 		line := " " + t.Bold.Render(column(t, title, max(4, room))) + " "
 		if count != "" {
