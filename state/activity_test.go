@@ -7,7 +7,7 @@ import (
 )
 
 func TestCallsOfOnePurposeShareALine(t *testing.T) {
-	inWorld(t, "GET /threads/*: 503, 503, ok", func(w *world) {
+	inWorld(t, "GET /threads/counts: ok, ...; GET /threads/*: 503, 503, ok", func(w *world) {
 		w.arrive("One", "text")
 		w.arrive("Two", "text")
 		w.arrive("Three", "text")

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -21,6 +22,7 @@ type call struct {
 	shown      func() bool        // whether the screen that waits for it is still there; nil: yes
 	stops      bool               // esc may stop it
 	write      bool
+	about      string // see want
 	ended      bool
 	again      bool // with another credential; see renewal
 	credential int
@@ -40,6 +42,7 @@ type want struct {
 	many       func(n int) string
 	group      string
 	key        string
+	about      string // what succeeds or fails with it: a failure takes the place of the one before, a success ends it; empty: key, else purpose
 	resources  []string
 	write      bool
 	priority   api.Priority
@@ -58,7 +61,7 @@ func (m *Mail) start(w want) string {
 	if w.purpose == "" {
 		w.purpose = id
 	}
-	c := &call{purpose: w.purpose, batch: id, many: w.many, retry: w.retry, shown: w.shown, write: w.write}
+	c := &call{purpose: w.purpose, batch: id, many: w.many, retry: w.retry, shown: w.shown, write: w.write, about: cmp.Or(w.about, w.key, w.purpose)}
 	c.stops = w.op == "emails.send" || !w.write && !w.kept
 	for _, other := range m.calls {
 		if other.purpose == c.purpose {
@@ -128,6 +131,7 @@ func (m *Mail) finish(c *call, f api.Final, w want) {
 	case f.Err == nil:
 		c.Phase = api.Done
 		m.contact()
+		m.removeNotices(func(n *notice) bool { return n.about == c.about && n.Kind == NoticeFailure && n.change == "" })
 	case errors.Is(f.Err, context.Canceled):
 		c.Phase, c.Stopped = api.Cancelled, c.stopped
 		if c.stopped {
@@ -145,7 +149,11 @@ func (m *Mail) finish(c *call, f api.Final, w want) {
 	if c.Phase == api.Cancelled {
 		c.CanRetry = c.retry != nil
 	}
+	if f.Err != nil {
+		m.failing = c.about
+	}
 	w.done(f)
+	m.failing = ""
 	if c.Phase == api.Cancelled && !c.stopped {
 		m.changed() // let go of by the program itself: nothing to tell
 		return

@@ -91,7 +91,8 @@ func (m *Mail) callChange(c *change, run func(context.Context, *api.Client) (any
 		many:     func(n int) string { return fmt.Sprintf("%s %d threads", words.doing, n) },
 		priority: api.Person, foreground: !c.Change.Quiet && c.Tries == 0,
 		write: true, resources: []string{"threads", "thread/" + string(c.Thread)},
-		run: run,
+		about: string(c.Change.Kind) + " " + string(c.Thread),
+		run:   run,
 		done: func(f api.Final) {
 			c.call = ""
 			m.changeAnswered(c, f)

@@ -77,6 +77,7 @@ type Mail struct {
 	history  []*call // ended calls, oldest first
 	notices  []*notice
 	noticeID uint64
+	failing  string // what the call was about whose failure is being told
 
 	folders   folderState
 	lists     map[View]*list

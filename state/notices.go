@@ -23,6 +23,7 @@ type notice struct {
 
 	dismissed func() // what it means that the person took it off; with the lock held; may be nil
 	change    string // the id of the change that it asks about
+	about     string // what failed; see want
 }
 
 // addNotice shows a line of news. With the lock held.
@@ -32,6 +33,10 @@ func (m *Mail) addNoticeRetry(n Notice, retry func()) *notice {
 	m.noticeID++
 	n.ID, n.At = m.noticeID, m.now()
 	rec := &notice{Notice: n, retry: retry}
+	if n.Kind == NoticeFailure {
+		rec.about = m.failing
+		m.removeNotices(rec.replaces)
+	}
 	rec.Retry = retry != nil
 	if retry != nil && rec.RetryTo == "" {
 		rec.RetryTo = "tries again"
@@ -48,6 +53,14 @@ func (m *Mail) addNoticeRetry(n Notice, retry func()) *notice {
 	}
 	m.changed()
 	return rec
+}
+
+// replaces reports that n is newer news of what other tells: of one message, of one thing that failed, or the same again.
+func (n *notice) replaces(other *notice) bool {
+	if other.Kind != NoticeFailure || other.change != "" {
+		return false
+	}
+	return n.Entry != "" && n.Entry == other.Entry || n.about != "" && n.about == other.about || n.Text == other.Text
 }
 
 // removeNotices takes away those that match. With the lock held.
