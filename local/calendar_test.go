@@ -121,6 +121,11 @@ func TestRecurrence(t *testing.T) {
 			t.Errorf("%s gives %v, want %s", tc.rule, got, tc.want)
 		}
 	}
+	// A birthday comes every year since the birth.
+	birthday := obj{"start": "1950-03-12T00:00:00.000Z", "end": "1950-03-13T00:00:00.000Z", "recurrence": "FREQ=YEARLY", "allDay": true}
+	if got := occurrences(birthday, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)); len(got) != 1 || got[0].Format("2006-01-02") != "2026-03-12" {
+		t.Errorf("the birthday: %v", got)
+	}
 	// Nine o'clock stays nine o'clock when summer time begins.
 	e := obj{"start": "2026-03-25T08:00:00.000Z", "end": "2026-03-25T09:00:00.000Z", "recurrence": "FREQ=WEEKLY;COUNT=2", "timezone": "Europe/Berlin"}
 	got := occurrences(e, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC))

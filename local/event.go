@@ -18,9 +18,13 @@ const maxOccurrences = 1000
 
 func newUID(address string) string { return strings.ToLower(rand.Text()) + "@" + domainOf(address) }
 
+// eventTime reads an instant of an event. Unlike other instants it may be before 1970: birthdays begin with a birth.
 func eventTime(e map[string]any, name string) time.Time {
 	text, _ := e[name].(string)
-	t, _ := parseInstant(text)
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return time.Time{}
+	}
 	return t
 }
 

@@ -109,20 +109,24 @@ func icalZone(name string, floating *time.Location) (*time.Location, string) {
 	return floating, ""
 }
 
-// icalTime reads a DATE or DATE-TIME.
+// icalTime reads a DATE or DATE-TIME of a year that calendars have.
 func icalTime(l icalLine, floating *time.Location) (t time.Time, allDay bool, zone string, ok bool) {
 	v := strings.TrimSpace(l.value)
-	if len(v) == 8 {
-		t, err := time.ParseInLocation("20060102", v, time.UTC)
-		return t, true, "", err == nil
+	utc, isUTC := strings.CutSuffix(v, "Z")
+	var err error
+	switch {
+	case len(v) == 8:
+		allDay = true
+		t, err = time.ParseInLocation("20060102", v, time.UTC)
+	case isUTC:
+		zone = "UTC"
+		t, err = time.ParseInLocation("20060102T150405", utc, time.UTC)
+	default:
+		var loc *time.Location
+		loc, zone = icalZone(l.params["TZID"], floating)
+		t, err = time.ParseInLocation("20060102T150405", v, loc)
 	}
-	if utc, found := strings.CutSuffix(v, "Z"); found {
-		t, err := time.ParseInLocation("20060102T150405", utc, time.UTC)
-		return t, false, "UTC", err == nil
-	}
-	loc, zone := icalZone(l.params["TZID"], floating)
-	t, err := time.ParseInLocation("20060102T150405", v, loc)
-	return t, false, zone, err == nil
+	return t, allDay, zone, err == nil && t.Year() > 1600 && t.Year() < 9000
 }
 
 // icalDuration reads a DURATION such as P1DT2H30M or -PT15M.
@@ -346,11 +350,15 @@ func (r *icalReader) finish() bool {
 	e := r.item.event
 	if r.item.start {
 		end := r.start.Add(max(r.length, 0))
-		switch {
-		case r.haveEnd && !r.end.Before(r.start):
+		if r.haveEnd && !r.end.Before(r.start) {
 			end = r.end
-		case r.length <= 0 && e["allDay"] == true:
-			end = r.start.AddDate(0, 0, 1)
+		}
+		if end.Sub(r.start) > maxEventLength {
+			end = r.start
+		}
+		if e["allDay"] == true { // whole days, one at least
+			const day = 24 * time.Hour
+			end = r.start.AddDate(0, 0, max(1, int((end.Sub(r.start)+day-1)/day)))
 		}
 		e["start"], e["end"] = instant(r.start.UnixMilli()), instant(end.UnixMilli())
 	}
