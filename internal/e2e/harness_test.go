@@ -421,17 +421,6 @@ func steady(tt *terminal) string {
 	return strings.Join(lines, "\n")
 }
 
-// line is one line of the screen, counted from the end when negative.
-func (tt *terminal) line(i int) string {
-	tt.mu.Lock()
-	defer tt.mu.Unlock()
-	l := tt.scr.lines()
-	if i < 0 {
-		i += len(l)
-	}
-	return l[i]
-}
-
 // written is everything that the program wrote so far.
 func (tt *terminal) written() string {
 	tt.mu.Lock()
