@@ -132,8 +132,11 @@ func TestEveryKeyRefused(t *testing.T) {
 }
 
 func TestStoppedAndClosedWhileTheKeyIsAskedFor(t *testing.T) {
-	inWorld(t, "GET /threads/*: ok; GET /threads: 401, ok; POST /emails: 401, ok", func(w *world) {
+	inWorld(t, "ok", func(w *world) {
 		w.close()
+		if err := w.player.Set("GET /threads: 401, ok; POST /emails: 401, ok"); err != nil {
+			t.Fatal(err)
+		}
 		r := w.renewable()
 		r.slow = time.Hour
 		w.open()
