@@ -29,6 +29,8 @@ const (
 	Snooze        Action = "snooze"
 	Unsnooze      Action = "unsnooze"
 	Unread        Action = "unread"
+	MarkRead      Action = "mark-read"
+	MarkUnread    Action = "mark-unread"
 	Star          Action = "star"
 	Label         Action = "label"
 	Mute          Action = "mute"
@@ -40,10 +42,12 @@ const (
 	SelectNone   Action = "select-none"
 	SelectUnread Action = "select-unread"
 
-	Compose  Action = "compose"
-	Reply    Action = "reply"
-	ReplyAll Action = "reply-all"
-	Forward  Action = "forward"
+	Compose       Action = "compose"
+	Reply         Action = "reply"
+	ReplyAll      Action = "reply-all"
+	ReplyPlain    Action = "reply-plain"
+	ReplyAllPlain Action = "reply-all-plain"
+	Forward       Action = "forward"
 
 	NextMessage     Action = "next-message"
 	PrevMessage     Action = "previous-message"
@@ -60,6 +64,7 @@ const (
 	FindInside      Action = "find-inside"
 	ViewHTML        Action = "view-html"
 	SwitchPart      Action = "switch-part"
+	Pipe            Action = "pipe"
 	InviteAccept    Action = "invite-accept"
 	InviteMaybe     Action = "invite-maybe"
 	InviteDecline   Action = "invite-decline"
@@ -224,6 +229,8 @@ var table = []Info{
 	{Snooze, mail, groupThread, "snooze", "Hide it until a time"},
 	{Unsnooze, mail, groupThread, "wake", "Wake a snoozed thread now"},
 	{Unread, mail, groupThread, "unread", "Mark as unread, or as read"},
+	{MarkRead, mail, groupThread, "mark read", "Mark as read"},
+	{MarkUnread, mail, groupThread, "mark unread", "Mark as unread"},
 	{Star, mail, groupThread, "star", "Star, or take the star away"},
 	{Label, mail, groupThread, "label", "Put labels on, or take them off"},
 	{Mute, mail, groupThread, "mute", "Mute: new messages in it skip the inbox; again to hear it"},
@@ -238,6 +245,8 @@ var table = []Info{
 	{Compose, []Context{InGlobal}, groupWrite, "compose", "Write a new message"},
 	{Reply, answers, groupWrite, "reply", "Reply to the sender"},
 	{ReplyAll, answers, groupWrite, "reply all", "Reply to everybody"},
+	{ReplyPlain, answers, groupWrite, "reply, no quote", "Reply to the sender and quote nothing"},
+	{ReplyAllPlain, answers, groupWrite, "reply all, no quote", "Reply to everybody and quote nothing"},
 	{Forward, answers, groupWrite, "forward", "Forward the message"},
 
 	{NextMessage, []Context{InReader}, groupRead, "next", "Next message; next hit while a search inside is open"},
@@ -251,9 +260,10 @@ var table = []Info{
 	{OpenLink, []Context{InReader}, groupRead, "open link", "Open the link with that number"},
 	{Copy, []Context{InReader, InActivity}, groupRead, "copy", "Copy: a link or the text of the message, or the details of a call"},
 	{SaveAttachment, []Context{InReader}, groupRead, "save files", "Save an attachment"},
-	{ViewAttachments, []Context{InReader}, groupRead, "view files", "Open an attachment in its program"},
+	{ViewAttachments, []Context{InReader}, groupRead, "view files", "View an attachment: text here, anything else in its program"},
 	{ViewHTML, []Context{InReader}, groupRead, "in browser", "Open the message as it was made, in the browser; nothing is loaded for it"},
 	{SwitchPart, []Context{InReader}, groupRead, "text/HTML", "Switch between the text and the HTML of a message that has both"},
+	{Pipe, []Context{InReader}, groupRead, "pipe", "Pipe to a command: the text of the message, or one of its files"},
 	{FindInside, []Context{InReader}, groupRead, "find", "Find inside the conversation"},
 	{InviteAccept, []Context{InReader}, groupRead, "accept", "Accept the invitation; the organizer is told"},
 	{InviteMaybe, []Context{InReader}, groupRead, "maybe", "Answer “maybe” to the invitation; the organizer is told"},

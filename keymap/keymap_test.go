@@ -331,3 +331,40 @@ func FuzzNew(f *testing.F) {
 		}
 	})
 }
+
+// Keys that people bring along from the programs that the presets are named after.
+func TestPresetsFollowTheirPrograms(t *testing.T) {
+	for _, tt := range []struct {
+		preset string
+		ctx    Context
+		keys   string
+		want   Action
+	}{
+		{"gmail", InThreads, "I", MarkRead},
+		{"gmail", InThreads, "U", MarkUnread},
+		{"gmail", InReader, "U", MarkUnread},
+		{"mutt", InThreads, "N", Unread},
+		{"mutt", InThreads, "W N", MarkRead},
+		{"mutt", InThreads, "w N", MarkUnread},
+		{"mutt", InThreads, "l", Search},
+		{"mutt", InThreads, "/", Search},
+		{"mutt", InReader, "|", Pipe},
+		{"mutt", InReader, "v", ViewAttachments},
+		{"aerc", InReader, "|", Pipe},
+		{"aerc", InThreads, "r q", ReplyAll},
+		{"aerc", InThreads, "r r", ReplyAllPlain},
+		{"aerc", InThreads, "R q", Reply},
+		{"aerc", InThreads, "R r", ReplyPlain},
+	} {
+		var pending []string
+		keys := strings.Fields(tt.keys)
+		m := mustNew(t, tt.preset, nil)
+		for i, k := range keys {
+			got, found := m.Lookup(tt.ctx, pending, k)
+			if last := i == len(keys)-1; last && (found != Match || got != tt.want) || !last && found != Prefix {
+				t.Errorf("%s, %s: %q gives %q, want %q", tt.preset, tt.ctx, tt.keys, got, tt.want)
+			}
+			pending = append(pending, k)
+		}
+	}
+}

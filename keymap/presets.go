@@ -69,12 +69,16 @@ func defaultPreset() bindings {
 		Snooze:        keys("b"),
 		Unsnooze:      keys("B"),
 		Unread:        keys("u"),
+		MarkRead:      keys(", r"),
+		MarkUnread:    keys(", u"),
 		Star:          keys("s"),
 		Label:         keys("l"),
 		Mute:          keys("m"),
 		Spam:          keys("S"),
 		Reply:         keys("r"),
 		ReplyAll:      keys("a"),
+		ReplyPlain:    keys("alt+r"),
+		ReplyAllPlain: keys("alt+a"),
 		Forward:       keys("f"),
 	}
 	panes := set{
@@ -140,6 +144,7 @@ func defaultPreset() bindings {
 			ViewAttachments: keys("v"),
 			ViewHTML:        keys("V"),
 			SwitchPart:      keys("t"),
+			Pipe:            keys("|"),
 			FindInside:      keys("g /", "ctrl+s"),
 			InviteAccept:    keys("i y"),
 			InviteMaybe:     keys("i m"),
@@ -235,8 +240,10 @@ func gmailPreset() bindings {
 		GoFolders: keys("g l"),
 	})
 	b.set([]Context{InThreads, InReader}, map[Action][]string{
-		Spam:   keys("!"),
-		Unread: keys("U", "I"),
+		Spam:       keys("!"),
+		Unread:     keys("_"),
+		MarkRead:   keys("I"),
+		MarkUnread: keys("U"),
 		Archive: keys(
 			"e", "y"),
 		Restore: keys("Z"),
@@ -279,6 +286,8 @@ func muttPreset() bindings {
 		Snooze:        keys("Z"),
 		Unsnooze:      keys("B"),
 		Unread:        keys("N"),
+		MarkRead:      keys("W N"),
+		MarkUnread:    keys("w N"),
 		Star:          keys("F"),
 		Label:         keys("Y"),
 		Mute:          keys("M"),
@@ -292,6 +301,7 @@ func muttPreset() bindings {
 		SelectAll:    keys("T a"),
 		SelectNone:   keys("T n"),
 		SelectUnread: keys("T u"),
+		Search:       keys("/", "l"),
 	})
 	b.set([]Context{InReader}, map[Action][]string{
 		Back:          keys("i", "q", "esc"),
@@ -314,7 +324,7 @@ func muttPreset() bindings {
 	return b
 }
 
-// aercPreset follows aerc: R begins an answer to the sender, r one to everybody.
+// aercPreset follows aerc: R begins an answer to the sender, r one to everybody; q quotes, r does not.
 func aercPreset() bindings {
 	b := defaultPreset()
 	b.set([]Context{InGlobal}, map[Action][]string{
@@ -326,8 +336,10 @@ func aercPreset() bindings {
 		Archive:       keys("a"),
 		Trash:         keys("d"),
 		DeleteForever: keys("D"),
-		Reply:         keys("R r", "R q"),
-		ReplyAll:      keys("r r", "r q"),
+		Reply:         keys("R q"),
+		ReplyAll:      keys("r q"),
+		ReplyPlain:    keys("R r"),
+		ReplyAllPlain: keys("r r"),
 		Mute:          keys("M"),
 	})
 	b.set([]Context{InThreads}, map[Action][]string{

@@ -15,7 +15,7 @@ import (
 func changes(a keymap.Action) bool {
 	switch a {
 	case keymap.Archive, keymap.Trash, keymap.Restore, keymap.DeleteForever, keymap.Snooze, keymap.Unsnooze,
-		keymap.Unread, keymap.Star, keymap.Label, keymap.Mute, keymap.Spam:
+		keymap.Unread, keymap.MarkRead, keymap.MarkUnread, keymap.Star, keymap.Label, keymap.Mute, keymap.Spam:
 		return true
 	}
 	return false
@@ -82,6 +82,10 @@ func changeThreads(a keymap.Action, rows []state.Row, v state.View, f *Frame) (c
 		if !every(func(r state.Row) bool { return !r.Unread }) {
 			c.Kind = state.ChangeRead
 		}
+	case keymap.MarkRead:
+		c.Kind = state.ChangeRead
+	case keymap.MarkUnread:
+		c.Kind = state.ChangeUnread
 	case keymap.Star:
 		c.Kind = state.ChangeStar
 		if every(func(r state.Row) bool { return r.Starred }) {
@@ -188,13 +192,35 @@ func beginAnswer(kind keymap.Action, th state.Thread, message string, f *Frame) 
 	if kind == keymap.Forward {
 		d, err = f.Mail.Forward(th.Row.ID, message)
 	} else {
-		d, err = f.Mail.Reply(th.Row.ID, message, kind == keymap.ReplyAll)
+		d, err = f.Mail.Reply(th.Row.ID, message, kind == keymap.ReplyAll || kind == keymap.ReplyAllPlain)
+	}
+	if kind == keymap.ReplyPlain || kind == keymap.ReplyAllPlain {
+		d.Body = unquoted(d.Body)
 	}
 	if err != nil {
 		f.Warn(clean.Line(err.Error()))
 		return
 	}
 	f.Ask(openDraftMsg{d})
+}
+
+// unquoted is the text of an answer up to the message that it quotes.
+func unquoted(body string) string {
+	lines := strings.Split(body, "\n")
+	for i, l := range lines {
+		if !strings.HasPrefix(l, ">") {
+			continue
+		}
+		if i > 0 && strings.HasSuffix(lines[i-1], ":") {
+			i--
+		}
+		body = strings.TrimRight(strings.Join(lines[:i], "\n"), "\n")
+		if body != "" {
+			body += "\n"
+		}
+		return body
+	}
+	return body
 }
 
 // ownWords are the first words of a message that is being written, for a question about it; empty: only the quote is there.

@@ -209,6 +209,10 @@ func (d *desk) SaveFiles(_ state.ThreadID, message string, files []string, dir s
 	d.log("files", message+" "+strings.Join(files, "+")+" "+dir)
 }
 
+func (d *desk) SaveFileAs(_ state.ThreadID, message, file, path string) {
+	d.log("file", message+" "+file+" "+path)
+}
+
 // stage is the whole program on a desk, driven by keys.
 type stage struct {
 	t    *testing.T

@@ -384,6 +384,13 @@ func TestSaveFiles(t *testing.T) {
 	if !d.did("files m1 a1+a2 /tmp/x") {
 		t.Errorf("calls %v", d.calls)
 	}
+	d.calls = nil
+	s.dialog(newSaveFiles("t1", "m1", []string{"a1"}, s.top()))
+	s.sees("Save this attachment as", "~/Downloads/")
+	s.press("x.pdf", "enter")
+	if len(d.calls) != 1 || !strings.HasSuffix(d.calls[0], "/Downloads/x.pdf") || !strings.HasPrefix(d.calls[0], "file m1 a1 ") {
+		t.Errorf("calls %v", d.calls)
+	}
 	th := state.Thread{Messages: []api.Message{{ID: "m1", Attachments: []api.Attachment{{AttachmentID: "a1", Filename: "../photo\u202egpj.exe"}}}}}
 	if got := attachmentName(th, "m1", "a1"); strings.ContainsAny(got, "/\u202e") || !strings.HasSuffix(got, ".exe") {
 		t.Errorf("name %q", got)

@@ -39,6 +39,7 @@ type fakeMail struct {
 	cannot     map[state.ChangeKind]string
 	recovered  []state.Draft
 	opened     string
+	replyBody  string
 	problem    string // of CheckDraft
 	undoable   bool
 	editor     string // what AdoptEditorFile reads
@@ -168,6 +169,10 @@ func (m *fakeMail) SaveFiles(_ state.ThreadID, message string, files []string, d
 	m.did("save %s %v in %s", message, files, dir)
 }
 
+func (m *fakeMail) SaveFileAs(_ state.ThreadID, message, file, path string) {
+	m.did("save %s %s as %s", message, file, path)
+}
+
 func (m *fakeMail) ReadFile(_ state.ThreadID, message, file string) {
 	m.did("read %s %s", message, file)
 }
@@ -192,6 +197,7 @@ func (m *fakeMail) Reply(id state.ThreadID, message string, all bool) (state.Dra
 	}
 	d := m.NewDraft("")
 	d.Kind, d.ThreadID, d.MessageID, d.Subject = state.DraftReply, id, message, "Re: "+m.threads[id].Row.Subject
+	d.Body = m.replyBody
 	return d, nil
 }
 

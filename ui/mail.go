@@ -46,6 +46,7 @@ type Mail interface {
 	LabelColors() []state.LabelColor                                                   // none while they are not known; then they are asked for
 	Undo() bool                                                                        // the newest thing that can be undone, a send too; false: there is nothing
 	SaveFiles(thread state.ThreadID, message string, attachments []string, dir string) // empty attachments: all of them
+	SaveFileAs(thread state.ThreadID, message, attachment, path string)                // under that name, or in that folder
 	ReadFile(thread state.ThreadID, message, attachment string)                        // to a private temporary file; Opened tells its path
 	ViewHTML(thread state.ThreadID, message string)                                    // to a page in a private temporary file that loads nothing; Opened tells its path
 	Opened() (path string, ok bool)                                                    // the newest file that ReadFile or ViewHTML made ready, once

@@ -15,6 +15,8 @@ var synonyms = map[keymap.Action]string{
 	keymap.Compose: "new mail message write", keymap.Reply: "answer respond", keymap.ReplyAll: "answer everybody group", keymap.Forward: "pass on",
 	keymap.SaveAttachment: "download attachments", keymap.ViewAttachments: "open attachments", keymap.FindInside: "search",
 	keymap.ToggleQuotes: "fold", keymap.ToggleHeaders: "details recipients",
+	keymap.SwitchPart: "html plain alternative", keymap.Pipe: "shell command external filter",
+	keymap.ReplyPlain: "answer without quote", keymap.ReplyAllPlain: "answer everybody without quote",
 	keymap.SendLater: "schedule", keymap.Editor: "vim emacs external", keymap.Copies: "carbon blind copy",
 	keymap.Search: "find filter", keymap.Undo: "take back revert unsend", keymap.Refresh: "sync check fetch reload", keymap.Retry: "again",
 	keymap.Dismiss: "close error", keymap.Activity: "log calls network requests", keymap.Help: "help shortcuts bindings", keymap.Quit: "exit close",

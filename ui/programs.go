@@ -12,6 +12,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"codeberg.org/teapost/teapost/internal/clean"
+	"codeberg.org/teapost/teapost/keymap"
 )
 
 // copyCmd puts text on the clipboard and says so.
@@ -36,21 +37,33 @@ func openCmd(f *Frame, target string) tea.Cmd {
 		argv = systemOpener()
 	}
 	argv = append(append([]string(nil), argv...), target)
+	instead := ""
+	if k := firstKey(f.Keys, keymap.InReader, keymap.SaveAttachment); k != "" && !strings.Contains(target, ":") && !strings.HasSuffix(target, ".html") {
+		instead = k + " saves the file"
+	}
 	return func() tea.Msg {
 		cmd := exec.Command(argv[0], argv[1:]...)
 		cmd.Env = withoutSecrets(os.Environ())
 		if err := cmd.Run(); err != nil {
-			return flashMsg{text: fmt.Sprintf("Could not open it with %s: %s", clean.Line(argv[0]), whyNotRun(err)), failure: true}
+			say := fmt.Sprintf("Could not open it with %s: %s", clean.Line(argv[0]), whyNotRun(err))
+			if noProgram(err) && instead != "" {
+				say += f.Theme.Dot() + instead
+			}
+			return flashMsg{text: say, failure: true}
 		}
 		return nil
 	}
+}
+
+func noProgram(err error) bool {
+	return errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)
 }
 
 // whyNotRun says in a person's words why a program did not do its work.
 func whyNotRun(err error) string {
 	var exit *exec.ExitError
 	switch {
-	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+	case noProgram(err):
 		return "it is not installed"
 	case errors.Is(err, fs.ErrPermission):
 		return "it may not be run"

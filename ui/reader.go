@@ -29,8 +29,9 @@ type reader struct {
 	find   string
 	hits   []int // rows
 	hit    int
-	wanted string // the attachment whose file is to be opened when it is here
-	leave  bool   // a dialog may take the thread out of its list: then go on to the next
+	wanted *wantedFile // the file that is fetched; nil: there is none
+	piped  []string    // the commands that got a message, newest first
+	leave  bool        // a dialog may take the thread out of its list: then go on to the next
 
 	rows  []readerRow
 	heads []int // the row of each message's first line
@@ -52,7 +53,7 @@ type leaveReaderMsg struct{}
 func (r *reader) begin(id state.ThreadID, v state.View) {
 	*r = reader{
 		id: id, view: v, open: map[string]bool{}, quotes: map[string]bool{}, headers: map[string]bool{},
-		other: map[string]bool{}, bodies: map[string]*body{},
+		other: map[string]bool{}, bodies: map[string]*body{}, piped: r.piped,
 	}
 }
 
@@ -75,7 +76,7 @@ func (r *reader) peekAt(id state.ThreadID, v state.View, f *Frame) tea.Cmd {
 
 // close leaves the pane empty.
 func (r *reader) close() {
-	*r = reader{}
+	*r = reader{piped: r.piped}
 }
 
 // refresh takes the newest snapshot.
@@ -98,13 +99,7 @@ func (r *reader) refresh(f *Frame) (cmd tea.Cmd) {
 		r.clamp(len(r.rows), f.Height)
 	}
 	r.cur = max(0, min(r.cur, len(r.th.Messages)-1))
-	if r.wanted != "" {
-		if path, ok := f.Mail.Opened(); ok {
-			r.wanted = ""
-			f.Ask(openFileMsg{path})
-		}
-	}
-	return cmd
+	return join(cmd, r.fetched(f))
 }
 
 // settle decides what is open at first.
@@ -210,6 +205,10 @@ func (r *reader) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
 		}
 	case findMsg:
 		return r, r.look(msg.text, f)
+	case pipeMsg:
+		return r, r.runPipe(msg, f)
+	case textReadMsg:
+		r.textRead(msg, f)
 	case openNumberedMsg:
 		if m := r.message(); m != nil && msg.index < len(m.Attachments) {
 			r.view1(m, msg.index, f)
@@ -319,6 +318,8 @@ func (r *reader) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 		r.viewHTML(m, f)
 	case keymap.ViewAttachments:
 		r.viewFiles(m, f)
+	case keymap.Pipe:
+		r.pipe(m, f)
 	case keymap.FindInside:
 		f.Dialog(&search{
 			in: newInput(r.find), at: -1, title: "Find in this conversation", verb: "finds",
@@ -326,7 +327,7 @@ func (r *reader) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 		})
 	case keymap.InviteAccept, keymap.InviteMaybe, keymap.InviteDecline:
 		r.answer(a, f)
-	case keymap.Reply, keymap.ReplyAll, keymap.Forward:
+	case keymap.Reply, keymap.ReplyAll, keymap.ReplyPlain, keymap.ReplyAllPlain, keymap.Forward:
 		if m != nil {
 			answerThread(a, r.th, m.ID, f)
 		} else {
@@ -346,7 +347,7 @@ func (r *reader) change(a keymap.Action, f *Frame) tea.Cmd {
 	row.ID = r.id
 	cmd, done := changeThreads(a, []state.Row{row}, r.view, f)
 	switch {
-	case done && a == keymap.Unread:
+	case done && (a == keymap.Unread || a == keymap.MarkUnread):
 		f.Ask(leaveReaderMsg{})
 	case done && leaves(a), a == keymap.Snooze, a == keymap.DeleteForever:
 		r.leave = true

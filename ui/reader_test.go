@@ -177,7 +177,7 @@ func TestAttachments(t *testing.T) {
 	s.refresh()
 	s.has("Could not open it with /nonexistent/opener: it is not installed")
 	s.keys("w")
-	s.has("Save “notes.pdf” in")
+	s.has("Save this attachment as", "~/notes.pdf")
 	s.keys("esc")
 
 	th.Messages = append([]api.Message(nil), th.Messages...)

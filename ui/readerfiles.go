@@ -165,10 +165,11 @@ func (r *reader) viewFiles(m *api.Message, f *Frame) {
 }
 
 func (r *reader) view1(m *api.Message, i int, f *Frame) {
-	a := m.Attachments[i]
-	r.wanted = a.AttachmentID
-	f.Mail.ReadFile(r.id, m.ID, a.AttachmentID)
-	f.Flash("Fetching " + fileName(a))
+	a, use := m.Attachments[i], useOpen
+	if isText(a) {
+		use = useRead
+	}
+	r.fetch(m.ID, a, wantedFile{use: use}, f)
 }
 
 // viewHTML opens a message in the browser, as its sender made it.
@@ -177,7 +178,7 @@ func (r *reader) viewHTML(m *api.Message, f *Frame) {
 		f.Flash("This message is plain text: all of it is here")
 		return
 	}
-	r.wanted = m.ID
+	r.wanted = &wantedFile{use: useOpen}
 	f.Mail.ViewHTML(r.id, m.ID)
 	f.Flash("Opening the message in the browser")
 }

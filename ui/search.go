@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -19,6 +20,7 @@ type search struct {
 	help    string
 	sign    string // before the text; empty: "/"
 	verb    string // what enter does; empty: "searches"
+	earlier string // what the history holds; empty: "earlier searches"
 	done    func(text string, f *Frame) tea.Cmd
 }
 
@@ -108,7 +110,7 @@ func (s *search) View(f *Frame) string {
 	}
 	keys := hint(t, "enter", verb) + "   " + hint(t, "esc", "closes")
 	if len(s.history) > 0 && inner >= 50 {
-		keys += "   " + hint(t, "up", "earlier searches")
+		keys += "   " + hint(t, "up", cmp.Or(s.earlier, "earlier searches"))
 	}
 	return box(t, s.title, append(body, keys), inner)
 }

@@ -268,7 +268,7 @@ func (s *threads) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 				s.choose(r.ID)
 			}
 		}
-	case keymap.Reply, keymap.ReplyAll, keymap.Forward:
+	case keymap.Reply, keymap.ReplyAll, keymap.ReplyPlain, keymap.ReplyAllPlain, keymap.Forward:
 		if s.row() != nil {
 			s.wanted = answer{s.cursor, a}
 			s.startAnswer(f)
