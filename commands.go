@@ -133,9 +133,6 @@ func composeCommand(flags *config.Flags) *cobra.Command {
 				}
 				d.Body = clean.Text(strings.ToValidUTF8(string(text), "\uFFFD"))
 			}
-			if send && d.Subject == "" && strings.TrimSpace(d.Body) == "" && len(attach) == 0 {
-				return &usageError{errors.New("there is nothing to send: give a --subject, a text on standard input, or an --attach")}
-			}
 			if send {
 				return sendDraft(cmd, *flags, d, attach)
 			}
@@ -243,12 +240,17 @@ func sendDraft(cmd *cobra.Command, flags config.Flags, d state.Draft, attach []s
 		if d.From == "" {
 			d.From = m.NewDraft("").From
 		}
+		checked := d
 		if d.From == "" {
-			rest := d
-			rest.From = "unknown@localhost" // what else is wrong can be said without asking the server
-			if problem := m.CheckDraft(rest); problem != "" {
-				return &usageError{errors.New(problem)}
-			}
+			checked.From = "unknown@localhost" // what else is wrong can be said without asking the server
+		}
+		if problem := m.CheckDraft(checked); problem != "" {
+			return &usageError{errors.New(problem)}
+		}
+		if d.Subject == "" && strings.TrimSpace(d.Body) == "" && len(attach) == 0 {
+			return &usageError{errors.New("there is nothing to send: give a --subject, a text on standard input, or an --attach")}
+		}
+		if d.From == "" {
 			var err error
 			if d.From, err = ownAddress(ctx, b.options.Client); err != nil {
 				d.ID = state.NewDraftID()
@@ -258,9 +260,6 @@ func sendDraft(cmd *cobra.Command, flags config.Flags, d state.Draft, attach []s
 				}
 				return fmt.Errorf("not sent: no address of yours is known yet: %w. It is among your drafts now; name the address with --from, or with from = in the account's section of the configuration", err)
 			}
-		}
-		if problem := m.CheckDraft(d); problem != "" {
-			return &usageError{errors.New(problem)}
 		}
 		d.ID = state.NewDraftID()
 		if len(attach) > 0 {
