@@ -80,6 +80,11 @@ func TestSendAnswers(t *testing.T) {
 			if strings.Contains(tc.script, "300") && rows[0].Until.Before(began.Add(5*time.Minute)) {
 				t.Errorf("tried again at %v, sooner than the server asked", rows[0].Until)
 			}
+			if tc.says == "connection reset" {
+				if r := h.run("outbox", "drop", rows[0].ID); r.code != 1 || !strings.Contains(r.err, "may already have arrived") {
+					t.Errorf("drop of what may have arrived: %+v", r)
+				}
+			}
 			play(t, p, "ok")
 			if r := h.run("outbox", "send"); r.code != tc.later {
 				t.Errorf("outbox send: %+v", r)
