@@ -219,6 +219,7 @@ func (m *Mail) noteFailure(c *call, err error) {
 			if until := m.now().Add(wait); until.After(m.limitedUntil) {
 				m.limitedUntil = until
 			}
+			m.dropFetches()
 			if until := m.now().Add(e.RetryAfter); e.HasRetryAfter && until.After(m.askedUntil) {
 				m.askedUntil = until
 			}

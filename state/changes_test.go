@@ -117,7 +117,7 @@ func TestChangeThatWaitsIsNotCalledFailed(t *testing.T) {
 			w.mail.Refresh()
 			w.until("the thread", func() bool { return len(w.mail.List(View{}).Rows) == 1 })
 			w.mail.Do([]ThreadID{id}, Change{Kind: ChangeStar})
-			w.until("told", func() bool { return w.hasNotice("Starring “Dinner?” later · " + why) })
+			w.until("told", func() bool { return w.hasNotice("Starring “Dinner?” later by itself · " + why) })
 			if w.hasNotice("failed") {
 				t.Error("it is called failed")
 			}

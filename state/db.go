@@ -233,6 +233,9 @@ func (m *Mail) tellEntry(e *entry, takenBack bool) {
 			m.tookBack(e)
 		}
 	case EntryAccepted, EntryUnknown:
+		if !takenBack && m.now().Before(e.CancelUntil) {
+			m.windowNotice(e)
+		}
 		if takenBack && !e.CancelWanted && e.TooLate {
 			m.addNotice(Notice{Kind: NoticeFailure, Entry: e.ID, Text: "Not known whether " + quoted(e.Subject) + " was taken back"})
 		}

@@ -207,11 +207,15 @@ func (m *Mail) listArrived(l *list, seq uint64, f api.Final, person bool) {
 	for i, id := range l.ids {
 		before[id] = i
 	}
+	news := false
 	for i, id := range ids {
 		rec := m.record(id)
 		if old, ok := before[id]; l.known && (!ok || old != i) {
-			rec.stale = true
+			rec.stale, news = true, true
 		}
+	}
+	if news || person {
+		m.lookAfterSent()
 	}
 	first, last := m.visibleRange(l.view)
 	for i, id := range ids {

@@ -218,10 +218,16 @@ func failureText(title string, err error) string {
 // laterText says that something did not go through, is kept, and goes again by itself.
 func laterText(title string, err error) string {
 	why := reason(err)
+	var e *api.Error
+	if errors.As(err, &e) { // the activity has the request's id
+		brief := *e
+		brief.RequestID = ""
+		why = reason(&brief)
+	}
 	if d, ok := askedTooMuch(err); ok {
 		why = "server asks for " + inWords(d)
 	}
-	return title + " later · " + why + " · goes by itself"
+	return title + " later by itself · " + why
 }
 
 func lowerFirst(s string) string {

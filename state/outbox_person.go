@@ -101,7 +101,7 @@ func (m *Mail) hold(e *entry) bool {
 	case EntryQueued, EntryWaiting, EntryUnknown:
 		e.State, e.Why = EntryHeld, "held by you"
 		if e.attempted() {
-			e.State, e.Stopped, e.Why = EntryUnknown, true, "stopped; it may already have been accepted"
+			e.State, e.Stopped, e.Why = EntryUnknown, true, "you stopped it"
 		}
 		m.noMoreTakingBack(e)
 		return true

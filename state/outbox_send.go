@@ -250,7 +250,10 @@ func (m *Mail) sendAnswered(e *entry, f api.Final) {
 				e.State, e.Why = EntryHeld, "stopped before it was tried"
 			}
 		default:
-			e.State, e.Stopped, e.Why = EntryUnknown, stopped, "stopped; it may already have been accepted"
+			e.State, e.Stopped, e.Why = EntryUnknown, stopped, "teapost ended while it was sent"
+			if stopped {
+				e.Why = "you stopped it"
+			}
 		}
 		if stopped {
 			m.noMoreTakingBack(e)
@@ -360,7 +363,7 @@ func (m *Mail) tellWait(e *entry) {
 func (m *Mail) heldNotice(e *entry) {
 	text := "Held: " + quoted(e.Subject)
 	if e.State == EntryUnknown {
-		text += " · it may already have been accepted · sending again cannot double it"
+		text = "Not known if " + quotedShort(e.Subject, 24) + " arrived · sending again cannot double it"
 	}
 	m.addNoticeRetry(Notice{Kind: NoticeFailure, Entry: e.ID, RetryTo: "sends it", Text: text}, func() { m.sendNow(e) })
 }
@@ -438,10 +441,7 @@ func (m *Mail) emailKnown(e *entry, mail *api.Email, replayed bool) {
 				})
 			}
 		case now.Before(e.CancelUntil):
-			m.replaceResult(Notice{
-				Kind: NoticeResult, Entry: e.ID, Text: "Sending to " + recipients(e.To), Until: e.CancelUntil,
-				Undo: true, UndoTo: "takes it back",
-			})
+			m.windowNotice(e)
 		}
 	}
 	if first && len(e.Draft.Elsewhere) == 0 { // what did not go along stays there
@@ -455,6 +455,23 @@ func (m *Mail) emailKnown(e *entry, mail *api.Email, replayed bool) {
 		m.news()
 	}
 	m.saveEntryAnd(e, also, nil)
+}
+
+// windowNotice says that a message can be taken back, and for how long.
+func (m *Mail) windowNotice(e *entry) {
+	m.replaceResult(Notice{
+		Kind: NoticeResult, Entry: e.ID, Text: "Sending to " + recipients(e.To), Until: e.CancelUntil, Undo: true, UndoTo: "takes it back",
+	})
+}
+
+// lookAfterSent asks at once what became of what was accepted, as far as it may be out: there is news of the mailbox.
+func (m *Mail) lookAfterSent() {
+	now := m.now()
+	for _, e := range m.outbox {
+		if e.State == EntryAccepted && now.After(e.CancelUntil) && now.After(e.ScheduledAt) {
+			e.followAt = sooner(e.followAt, now)
+		}
+	}
 }
 
 // deleteSentDraft deletes the server's draft of a message that was accepted, at the next start when the program ends first.

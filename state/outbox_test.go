@@ -174,7 +174,7 @@ func TestScene11StoppedThenEdited(t *testing.T) {
 			t.Fatal("nothing to stop")
 		}
 		w.untilState(id, EntryUnknown)
-		if !w.hasNotice("it may already have been accepted") {
+		if !w.hasNotice("Not known if “eleven” arrived") {
 			t.Error("the news does not say that it may have been accepted")
 		}
 		n := len(w.sends())
