@@ -582,3 +582,27 @@ func TestAsyncQueuedReadIsFresh(t *testing.T) {
 		w.wellFormed(t)
 	})
 }
+
+// TestAsyncManyWrites: writes that are too many to be told apart count as writes to everything.
+func TestAsyncManyWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rec := &recorder{next: after(time.Second, answering(200, threadAnswer))}
+		a, w := testAsync(t, rec, AsyncOptions{})
+		read := func(id string) Job {
+			j := w.get(id, "t", Visible)
+			j.Key = "k"
+			return j
+		}
+		submit(t, a, read("first"), read("beside"))
+		synctest.Wait()
+		a.NoteWrite("thread/t")
+		for i := range maxTrackedWrites {
+			a.NoteWrite(fmt.Sprint("thread/", i))
+		}
+		submit(t, a, read("after"))
+		drain(t, a)
+		if !w.final(t, "beside").Joined || w.final(t, "after").Joined || len(rec.all()) != 2 {
+			t.Errorf("%+v after %d requests", w.final(t, "after"), len(rec.all()))
+		}
+	})
+}
