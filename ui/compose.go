@@ -41,8 +41,9 @@ type compose struct {
 
 	problem    string // why it was not sent, shown at problemAt
 	problemAt  part
-	askedEmpty bool // the missing subject was asked about
-	sure       bool // the question before sending was answered with yes
+	reached    time.Time // when tab came to the Send button
+	askedEmpty bool      // the missing subject was asked about
+	sure       bool      // the question before sending was answered with yes
 	entry      state.EntryID
 	entrySeen  bool
 	gone       bool // sent or thrown away: nothing is kept on leaving
@@ -315,6 +316,9 @@ func (c *compose) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 			c.people.take(c.texts[c.at])
 		default:
 			c.step(1)
+			if c.at == partSend {
+				c.reached = f.Now
+			}
 		}
 	case keymap.PrevField:
 		c.step(-1)

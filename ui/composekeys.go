@@ -19,18 +19,30 @@ func (c *compose) key(k tea.KeyMsg, f *Frame) {
 	case partFiles:
 		c.filesKey(k, f)
 	case partSend:
-		switch k.String() {
-		case "enter", " ":
-			if !k.Paste {
-				c.send(time.Time{}, f)
-			}
-		case "up":
-			c.step(-1)
-		}
+		c.sendKey(k, f)
 	case partBody:
 		c.bodyKey(k)
 	default:
 		c.fieldKey(k, f)
+	}
+}
+
+// unseen is how long after tab the Send button does not send yet: who meant to indent goes on typing at once.
+const unseen = time.Second
+
+// sendKey handles a key at the Send button. Text belongs to the message.
+func (c *compose) sendKey(k tea.KeyMsg, f *Frame) {
+	switch name := k.String(); {
+	case k.Paste, typed(k) && name != " ":
+		c.focus(partBody)
+		c.bodyKey(k)
+	case name == "up":
+		c.step(-1)
+	case name != "enter" && name != " ":
+	case f.Now.Sub(c.reached) < unseen:
+		f.Flash("Not sent yet" + f.Theme.Dot() + "enter sends it")
+	default:
+		c.send(time.Time{}, f)
 	}
 }
 

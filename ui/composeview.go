@@ -100,11 +100,22 @@ func (c *compose) View(f *Frame) string {
 	}
 	field := func(p part, name string, width int, tail string) {
 		on := c.at == p && c.entry == "" && f.Focused
-		view := fieldView
-		if p == partTo || p == partCc || p == partBcc {
-			view = addressesView
+		if on || p != partTo && p != partCc && p != partBcc {
+			add(p, name, fieldView(c.texts[p], t, width, on)+tail)
+		} else {
+			// Who gets it is seen before it goes.
+			list := addressesRows(c.texts[p], t, width, value, max(min(3, (h-3)/4), 1))
+			for i, l := range list {
+				if i == 0 {
+					rows = append(rows, label(p, name)+l+tail)
+				} else {
+					rows = append(rows, cells.Blank(labelCells+1)+l)
+				}
+			}
+			if c.problem != "" && c.problemAt == p {
+				rows = append(rows, c.problemRows(t, w)...)
+			}
 		}
-		add(p, name, view(c.texts[p], t, width, on)+tail)
 		if c.at == p && c.people.open() {
 			popAt, pop = len(rows), c.people.rows(t, max(min(value-4, 66), 1), f.Now)
 		}
@@ -267,6 +278,13 @@ func (c *compose) footRows(f *Frame, w, h int) []string {
 func (c *compose) filesLine(f *Frame, room int) string {
 	t := f.Theme
 	n := len(c.draft.Files)
+	if c.at == partSend && room > 40 {
+		keys := hint(t, "enter", "sends the message")
+		if k := firstKey(f.Keys, keymap.InCompose, keymap.PrevField); k != "" {
+			keys += t.Dot() + hint(t, k, "goes back")
+		}
+		return cells.Truncate(keys, room, "")
+	}
 	if n == 0 {
 		if k := firstKey(f.Keys, keymap.InCompose, keymap.EditUndo); k != "" && c.at == partBody && len(c.texts[partBody].undo) > 0 && room > 30 {
 			return hint(t, k, "undoes the last change")

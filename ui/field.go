@@ -38,11 +38,15 @@ func fieldView(e *editor, t *Theme, width int, focused bool) string {
 		}
 		return cells.Pad(a, width)
 	}
-	col := e.cur.col
-	start := 0
+	// What is hidden on a side is marked there.
+	mark, before, after := t.Glyphs.Ellipsis, "", ""
+	col, start := e.cur.col, 0
 	if fieldCells(s)+1 > width {
+		if width < 12 {
+			mark = ""
+		}
 		// From the cursor to the left as far as it fits, with a little of what follows it.
-		room := width - min(width/4, 8) - 1
+		room := width - min(width/4, 8) - 1 - 2*cells.Width(mark)
 		it := clusters{s: s[:col]}
 		x := cellAt(s, 0, col)
 		for x > room {
@@ -52,34 +56,119 @@ func fieldView(e *editor, t *Theme, width int, focused bool) string {
 			}
 			_, w := drawn(c, 0)
 			x -= w
-			start = it.i
+			start, before = it.i, mark
 		}
+	}
+	width -= cells.Width(before)
+	if cellAt(s, start, len(s)) >= width && width > cells.Width(mark) && before+mark != "" && fieldCells(s)+1 > width {
+		after = mark
+		width -= cells.Width(after)
 	}
 	a, m, z := fieldPart(s, start, col, width)
 	used := cells.Width(a) + cells.Width(m) + cells.Width(z)
-	return a + t.Reverse.Render(m) + z + cells.Blank(width-used)
+	return t.Muted.Render(before) + a + t.Reverse.Render(m) + z + cells.Blank(width-used) + t.Muted.Render(after)
 }
 
-// addressesView is fieldView for a list of addresses: those that have no room are counted.
-func addressesView(e *editor, t *Theme, width int, focused bool) string {
+// addressesRows are the rows of a list of addresses that has not the keys, most at the most: the addresses in full, else
+// their names, and a count of those that have no room. The first is first cells wide, the others width.
+func addressesRows(e *editor, t *Theme, first, width, most int) []string {
 	s := e.lines[0].text
-	if focused || fieldCells(s) <= width {
-		return fieldView(e, t, width, focused)
+	if fieldCells(s) <= first {
+		return []string{fieldView(e, t, first, false)}
 	}
-	var ends []int
+	var full, names []string
 	for _, p := range addressParts(s) {
-		if strings.TrimSpace(s[p[0]:p[1]]) != "" {
-			ends = append(ends, p[1])
+		if a := strings.TrimSpace(s[p[0]:p[1]]); a != "" {
+			full, names = append(full, a), append(names, shownName(a))
 		}
 	}
-	for n := len(ends) - 1; n > 0; n-- {
-		more := "  +" + itoa(len(ends)-n) + " more"
-		if room := width - len(more); fieldCells(s[:ends[n-1]]) <= room {
-			a, _, _ := fieldPart(s[:ends[n-1]], 0, -1, room)
-			return cells.Pad(a+t.Muted.Render(more), width)
-		}
+	if len(full) == 1 {
+		return []string{fieldView(e, t, first, false)}
 	}
-	return fieldView(e, t, width, focused)
+	rows, left := listRows(full, first, width, most, "")
+	if left > 0 {
+		rows, left = listRows(names, first, width, most, "")
+	}
+	if left > 0 {
+		// The count is as wide at most as if nobody had room.
+		rows, left = listRows(names, first, width, most, "  +"+itoa(len(names))+" more")
+	}
+	if left == len(full) {
+		return []string{fieldView(e, t, first, false)}
+	}
+	for i, r := range rows {
+		w := width
+		if i == 0 {
+			w = first
+		}
+		a, _, _ := fieldPart(r, 0, -1, w)
+		if i == len(rows)-1 && left > 0 {
+			a += t.Muted.Render("  +" + itoa(left) + " more")
+		}
+		rows[i] = cells.Pad(a, w)
+	}
+	return rows
+}
+
+// listRows writes items one after the other in most rows, each whole, and gives how many have no room. The last row has
+// room for tail.
+func listRows(items []string, first, width, most int, tail string) (rows []string, left int) {
+	row := ""
+	for i, item := range items {
+		sep := ""
+		if i < len(items)-1 {
+			sep = ","
+		}
+		room := width
+		if len(rows) == 0 {
+			room = first
+		}
+		if len(rows) == most-1 {
+			room -= len(tail)
+		}
+		next := item + sep
+		if row != "" {
+			next = row + " " + next
+		}
+		switch {
+		case fieldCells(next) <= room:
+			row = next
+			continue
+		case row == "":
+			return rows, len(items) - i // wider than a row
+		case len(rows) == most-1:
+			return append(rows, strings.TrimSuffix(row, ",")), len(items) - i
+		}
+		rows, row = append(rows, row), ""
+		room = width
+		if len(rows) == most-1 {
+			room -= len(tail)
+		}
+		if fieldCells(item+sep) > room {
+			return rows, len(items) - i
+		}
+		row = item + sep
+	}
+	return append(rows, row), 0
+}
+
+// shownName is the name in an address, or the address when it has none.
+func shownName(address string) string {
+	i := strings.LastIndexByte(address, '<')
+	if i <= 0 {
+		return address
+	}
+	name := strings.TrimSpace(address[:i])
+	if n := len(name); n > 1 && name[0] == '"' && name[n-1] == '"' {
+		name = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(name[1 : n-1])
+	}
+	if strings.ContainsAny(name, ",;") {
+		name = `"` + name + `"`
+	}
+	if name == "" {
+		return address
+	}
+	return name
 }
 
 // fieldCells is the width of a whole line.

@@ -85,27 +85,63 @@ func TestFieldView(t *testing.T) {
 	}
 }
 
-// A list of addresses that has no room says how many are not shown, and no text is cut twice.
-func TestAddressesView(t *testing.T) {
+// Who gets a message is seen in full, else by name, and the rest is counted; no text is cut twice.
+func TestAddressesRows(t *testing.T) {
 	th := NewTheme("", ColorsNone, false)
-	four := "Ada <ada@a.example>, Grace <grace@b.example>, lin@c.example, ana@d.example"
+	four := "Ada <ada@a.example>, Grace <grace@b.example>, lin@c.example, \"Ro, Ana\" <ana@d.example>"
+	twenty := strings.TrimSuffix(strings.Repeat("Grace Hall <grace@b.example>, ", 20), ", ")
 	for _, c := range []struct {
-		text  string
-		width int
-		want  string
+		text               string
+		first, width, most int
+		want               string
 	}{
-		{four, 80, four},
-		{four, 68, "Ada <ada@a.example>, Grace <grace@b.example>, lin@c.example  +1 more"},
-		{four, 60, "Ada <ada@a.example>, Grace <grace@b.example>  +2 more"},
-		{four + ", ", 60, "Ada <ada@a.example>, Grace <grace@b.example>  +2 more"},
-		{four, 30, "Ada <ada@a.example>  +3 more"},
-		{four, 20, "Ada <ada@a.example>…"},
-		{"somebody@with.a.long.example", 20, "somebody@with.a.lon…"},
+		{four, 90, 100, 3, four},
+		{four, 60, 70, 3, "Ada <ada@a.example>, Grace <grace@b.example>, lin@c.example,|\"Ro, Ana\" <ana@d.example>"},
+		{four, 60, 60, 1, `Ada, Grace, lin@c.example, "Ro, Ana"`},
+		{four, 35, 35, 1, "Ada, Grace, lin@c.example  +1 more"},
+		{four + ", ", 35, 35, 1, "Ada, Grace, lin@c.example  +1 more"},
+		{four, 26, 40, 2, `Ada, Grace, lin@c.example,|"Ro, Ana"`},
+		{four, 13, 13, 1, "Ada  +3 more"},
+		{twenty, 40, 50, 3, "Grace Hall, Grace Hall, Grace Hall,|Grace Hall, Grace Hall, Grace Hall, Grace Hall,|Grace Hall, Grace Hall, Grace Hall  +10 more"},
+		{"somebody@with.a.long.example", 20, 30, 3, "somebody@with.a.lon…"},
+		{"somebody@with.a.long.example, else@with.a.long.example", 20, 20, 1, "somebody@with.a.lon…"},
+		{"", 20, 20, 3, ""},
 	} {
-		got := sgr.ReplaceAllString(addressesView(newField(c.text), th, c.width, false), "")
-		if cells.Width(got) != c.width || strings.TrimRight(got, " ") != c.want {
-			t.Errorf("in %d cells %q, want %q", c.width, got, c.want)
+		var got []string
+		for i, r := range addressesRows(newField(c.text), th, c.first, c.width, c.most) {
+			r = sgr.ReplaceAllString(r, "")
+			if want := []int{c.first, c.width}[min(i, 1)]; cells.Width(r) != want {
+				t.Errorf("%q takes %d cells, want %d", r, cells.Width(r), want)
+			}
+			got = append(got, strings.TrimRight(r, " "))
 		}
+		if s := strings.Join(got, "|"); s != c.want {
+			t.Errorf("in %d and %d cells:\n got %q\nwant %q", c.first, c.width, s, c.want)
+		}
+	}
+}
+
+// With the keys a long field shows on which side there is more.
+func TestFieldShowsWhereThereIsMore(t *testing.T) {
+	th := NewTheme("", ColorsNone, false)
+	text := strings.Repeat("abcdefghij", 6)
+	for _, c := range []struct {
+		at   int
+		want string
+	}{
+		{0, "abcdefghijabcdefghi…"},
+		{30, "…"},
+		{60, "…"},
+	} {
+		e := newField(text)
+		e.moveTo(place{0, c.at})
+		got := sgr.ReplaceAllString(fieldView(e, th, 20, true), "")
+		if !strings.HasPrefix(got, c.want) || strings.HasSuffix(got, "…") != (c.at < 60) {
+			t.Errorf("cursor at %d: %q", c.at, got)
+		}
+	}
+	if got := sgr.ReplaceAllString(fieldView(newField("short"), th, 20, true), ""); strings.Contains(got, "…") {
+		t.Errorf("%q", got)
 	}
 }
 
