@@ -101,11 +101,22 @@ func findEntry(m *state.Mail, id string) (state.Entry, error) {
 	return state.Entry{}, &usageError{fmt.Errorf("%q begins the ids of %d messages: give more of it", id, len(found))}
 }
 
-// describe is one entry as a line.
+// describe is one entry as a line, with why it is as it is in a line of its own.
 func describe(e state.Entry) string {
-	s := fmt.Sprintf("%s  %-9s  %s", shortID(e.ID), e.State, clean.Line(e.Subject))
+	to := "nobody"
+	if len(e.To) > 0 {
+		to = clean.Line(e.To[0].Email)
+	}
+	if more := len(e.To) - 1; more > 0 {
+		to += fmt.Sprintf(" +%d", more)
+	}
+	at := e.CreatedAt
+	if !e.ScheduledAt.IsZero() {
+		at = e.ScheduledAt
+	}
+	s := fmt.Sprintf("%s  %-9s  %s  %-24s  %s", shortID(e.ID), e.State, at.Local().Format("2 Jan 15:04"), to, clean.Line(e.Subject))
 	if e.Why != "" {
-		s += "  · " + clean.Line(e.Why)
+		s += "\n          " + clean.Line(e.Why)
 	}
 	return s
 }
@@ -147,11 +158,16 @@ func listOutbox(out io.Writer, m *state.Mail, asJSON bool) error {
 		}
 		return printJSON(out, rows)
 	}
-	if len(entries) == 0 {
-		fmt.Fprintln(out, "The outbox is empty.")
-	}
+	left := 0
 	for _, e := range entries {
+		if e.State == state.EntrySent || e.State == state.EntryCancelled {
+			left++
+			continue
+		}
 		fmt.Fprintln(out, describe(e))
+	}
+	if left == len(entries) {
+		fmt.Fprintln(out, "Nothing waits in the outbox.")
 	}
 	return nil
 }
