@@ -185,6 +185,8 @@ func TestFaultsNameThePlaceAndTheWayOut(t *testing.T) {
 		{"account without credential", "[accounts.w]\nfrom = \"a@b.c\"\n", []string{"config.toml:1:11: accounts.w", "api_key_command", "keyring"}},
 		{"account with two", "[accounts.w]\nkeyring = true\napi_key_file = \"x\"\n", []string{"accounts.w.keyring", "one credential", "api_key_file and keyring"}},
 		{"account name", "[accounts.\"../x\"]\nkeyring = true\n", []string{`accounts."../x"`, "name of an account"}},
+		{"name of an account of the environment", "[accounts.env-x]\nkeyring = true\n", []string{"accounts.env-x", "taken"}},
+		{"name of another local mailbox", "[accounts.local-x]\nkeyring = true\n", []string{"accounts.local-x", "taken"}},
 		{"reserved name", "[accounts.local]\nkeyring = true\n", []string{"accounts.local", "taken"}},
 		{"cleartext", "[accounts.w]\nbase_url = \"http://mail.example.com\"\nkeyring = true\n", []string{"config.toml:2:1: accounts.w.base_url", "plain http", "https://mail.example.com"}},
 		{"command as text", "[accounts.w]\napi_key_command = \"pass show x\"\n", []string{"accounts.w.api_key_command", `a list of texts, such as ["pass", "show", "mail"]`}},
