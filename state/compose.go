@@ -128,8 +128,8 @@ func formatAddresses(as []Address) string {
 	return strings.Join(out, ", ")
 }
 
-// maxFiles bounds the attachments of one message: the API takes bodies of 25 MiB, and base64 adds a third.
-const maxFiles = 18 << 20
+// MaxFiles bounds the attachments of one message, in bytes: the API takes bodies of 25 MiB, and base64 adds a third.
+const MaxFiles = 18 << 20
 
 // CheckDraft says why a draft cannot be sent as it stands, or gives an empty text.
 func (m *Mail) CheckDraft(d Draft) string {
@@ -147,7 +147,7 @@ func (m *Mail) CheckDraft(d Draft) string {
 	}
 	if _, err := parseAddress(d.From); err != nil {
 		if strings.TrimSpace(d.From) == "" {
-			return "From: no address of yours is known yet"
+			return "From: no address of yours is known yet; type the one you write from"
 		}
 		return "From: " + err.Error()
 	}
@@ -155,8 +155,8 @@ func (m *Mail) CheckDraft(d Draft) string {
 	for _, f := range d.Files {
 		size += f.SizeBytes
 	}
-	if size > maxFiles {
-		return fmt.Sprintf("The attachments are %d MB together; at most %d MB can be sent", (size+1<<20-1)>>20, maxFiles>>20)
+	if size > MaxFiles {
+		return fmt.Sprintf("The attachments are %.1f MB together; at most %.1f MB can be sent", float64(size)/1e6, float64(MaxFiles)/1e6)
 	}
 	return ""
 }

@@ -41,8 +41,8 @@ func readAttachment(path string) ([]byte, error) {
 		return nil, plainPathError(err)
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is not a file")
-	case info.Size() > maxFiles:
-		return nil, fmt.Errorf("it has %d MB; at most %d MB can be sent", info.Size()>>20, maxFiles>>20)
+	case info.Size() > MaxFiles:
+		return nil, fmt.Errorf("it has %.1f MB; at most %.1f MB can be sent", float64(info.Size())/1e6, float64(MaxFiles)/1e6)
 	}
 	bytes, err := os.ReadFile(path)
 	return bytes, plainPathError(err)

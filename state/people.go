@@ -179,6 +179,9 @@ func shortTime(t, now time.Time) string {
 			return t.Format("15:04")
 		}
 	}
+	if t.Year() != now.Year() {
+		return t.Format("Mon 2 Jan 2006 15:04")
+	}
 	return t.Format("Mon 2 Jan 15:04")
 }
 

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"codeberg.org/teapost/teapost/api"
 )
@@ -38,5 +39,21 @@ func TestWriteFileAs(t *testing.T) {
 	}
 	if got, err := writeFileAs(api.Attachment{}, filepath.Join(dir, "mine.txt", "x")); err == nil {
 		t.Errorf("a file in a file: %q", got)
+	}
+}
+
+func TestShortTimeNamesAnotherYear(t *testing.T) {
+	now := time.Date(2026, 11, 30, 9, 41, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		at   time.Time
+		want string
+	}{
+		{now.Add(2 * time.Hour), "11:41"},
+		{now.AddDate(0, 0, 4), "Fri 4 Dec 09:41"},
+		{now.AddDate(1, 2, 0), "Sun 30 Jan 2028 09:41"},
+	} {
+		if got := shortTime(tt.at, now); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.at, got, tt.want)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"codeberg.org/teapost/teapost/internal/cells"
 	"codeberg.org/teapost/teapost/internal/clean"
 	"codeberg.org/teapost/teapost/keymap"
+	"codeberg.org/teapost/teapost/state"
 )
 
 const (
@@ -69,9 +70,21 @@ func checkFileCmd(owner *int, gen int, path string) tea.Cmd {
 			msg.problem = "That file cannot be read."
 		case info.IsDir():
 			msg.problem = "That is a folder; tab lists what is in it."
+		case info.Mode().IsRegular() && info.Size() > state.MaxFiles:
+			msg.problem = "It has " + sizeOf(info.Size()) + "; at most " + sizeOf(state.MaxFiles) + " can be sent."
+		case info.Mode().IsRegular() && !readable(path):
+			msg.problem = "That file cannot be read."
 		}
 		return msg
 	}
+}
+
+func readable(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	return f.Close() == nil
 }
 
 // newAttach asks for a file to attach.

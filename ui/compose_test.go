@@ -118,8 +118,8 @@ func TestComposeProblemsAreShownAtTheField(t *testing.T) {
 		want  string
 	}{
 		{"nobody", state.Draft{ID: "d", Subject: "x", Body: "y"}, nil, partTo, "There is nobody to send it to."},
-		{"malformed", state.Draft{ID: "d", To: "bob@example.org, nonsense", Subject: "x"}, nil, partTo, "“nonsense” is not an address."},
-		{"malformed copy", state.Draft{ID: "d", To: "bob@example.org", Cc: "x@", Subject: "x"}, nil, partCc, "“x@” is not an address."},
+		{"malformed", state.Draft{ID: "d", To: "bob@example.org, nonsense", Subject: "x"}, nil, partTo, "“nonsense” is not an address: it needs a form such as"},
+		{"malformed copy", state.Draft{ID: "d", To: "bob@example.org", Cc: "x@", Subject: "x"}, nil, partCc, "“x@” is not an address: it needs a form such as"},
 		{
 			"sender",
 			state.Draft{ID: "d", To: "bob@example.org", Subject: "x"},
@@ -623,5 +623,24 @@ func BenchmarkComposeView(b *testing.B) {
 	c := newCompose(replyDraft()).(*compose)
 	for b.Loop() {
 		_ = c.View(f)
+	}
+}
+
+// That a draft is only on this machine is worth a word when it stays so.
+func TestSaveWords(t *testing.T) {
+	now := time.Date(2026, 11, 30, 9, 41, 0, 0, time.UTC)
+	for _, c := range []struct {
+		state state.SaveState
+		age   time.Duration
+		want  string
+	}{
+		{state.SaveDisk, 3 * time.Second, "draft saved 3 s ago"},
+		{state.SaveDisk, 2 * time.Minute, "draft saved on this machine 2 min ago"},
+		{state.SaveServer, 2 * time.Minute, "draft saved 2 min ago"},
+		{state.SaveDirty, 0, "saving"},
+	} {
+		if got := saveWords(state.DraftStatus{State: c.state, At: now.Add(-c.age)}, now); got != c.want {
+			t.Errorf("%v after %v: %q, want %q", c.state, c.age, got, c.want)
+		}
 	}
 }

@@ -60,7 +60,7 @@ func (c *compose) ready(f *Frame) bool {
 	c.problem = ""
 	for _, p := range []part{partTo, partCc, partBcc} {
 		if bad, ok := badAddress(c.texts[p].text()); ok {
-			c.fail(p, quoted(bad)+" is not an address. It needs a name, an @ and a domain.")
+			c.fail(p, quoted(bad)+" is not an address: it needs a form such as name@example.com.")
 			return false
 		}
 	}

@@ -30,12 +30,15 @@ func (c *compose) Title(f *Frame) string {
 	}
 	if w := saveWords(f.Mail.DraftStatus(c.draft.ID), f.Now); w != "" && c.entry == "" {
 		if f.Width < 72 {
-			w = strings.TrimPrefix(w, "draft ")
+			w = strings.Replace(strings.TrimPrefix(w, "draft "), " on this machine", " here", 1)
 		}
 		s += f.Theme.Dot() + w
 	}
 	return s
 }
+
+// soonAtServer is how long the copy at the server may take before the person is told that there is none yet.
+const soonAtServer = 15 * time.Second
 
 // saveWords says how safe a draft is.
 func saveWords(st state.DraftStatus, now time.Time) string {
@@ -43,11 +46,14 @@ func saveWords(st state.DraftStatus, now time.Time) string {
 	case state.SaveDirty:
 		return "saving"
 	case state.SaveDisk:
-		return "draft saved here " + ago(st.At, now)
+		if now.Sub(st.At) < soonAtServer {
+			return "draft saved " + ago(st.At, now)
+		}
+		return "draft saved on this machine " + ago(st.At, now)
 	case state.SaveServer:
 		return "draft saved " + ago(st.At, now)
 	case state.SaveUnknown:
-		return "draft saved here, the server's answer was lost"
+		return "draft saved on this machine, the server's answer was lost"
 	case state.SaveFailed:
 		if p := clean.Line(st.Problem); p != "" {
 			return "draft NOT saved: " + p

@@ -121,6 +121,15 @@ func TestSnoozePresetThatHasPassed(t *testing.T) {
 	s.sees("That time has passed.")
 }
 
+// A time next year is seen whole, with its year and minutes.
+func TestSnoozeShowsTheYear(t *testing.T) {
+	s := newStage(t, newDesk(), 60, 15)
+	s.dialog(newSnooze([]state.ThreadID{"t1"}, "Nightly report", s.top()))
+	s.hold = true // the time that a lone number waits does not pass
+	s.press("2028-01-15 10:30")
+	s.sees("Sat 15 Jan 2028 10:30")
+}
+
 func TestSnoozeFrames(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {60, 15}} {
 		d := newDesk()
@@ -354,6 +363,11 @@ func TestAttachCompletes(t *testing.T) {
 	s.sees("There is no such file.", "/none")
 	s.press("ctrl+u", dir, "enter")
 	s.sees("That is a folder")
+	if err := os.Truncate(filepath.Join(dir, "Notes.txt"), state.MaxFiles+1); err != nil {
+		t.Fatal(err)
+	}
+	s.press("ctrl+u", dir+"/Notes.txt", "enter")
+	s.sees("It has 18.9 MB; at most 18.9 MB can be sent.")
 	if len(d.attached) != 1 {
 		t.Errorf("attached %q", d.attached)
 	}

@@ -155,7 +155,7 @@ func (p *timePicker) View(f *Frame) string {
 	t := f.Theme
 	inner := min(50, f.Width-4)
 	now := zoned(f)
-	times := min(20, inner/2)
+	times := min(21, inner/2) // a day with its year and the time
 	typed := p.in.String() != "" && !p.lone
 	var body []string
 	row := func(mark, label, at string, bold bool) {
