@@ -18,7 +18,7 @@ func newSaveFiles(thread state.ThreadID, message string, attachments []string, f
 	if dir == "" {
 		dir = "~"
 	}
-	dir = strings.TrimRight(clean.Line(dir), "/"+string(os.PathSeparator)) + string(os.PathSeparator)
+	dir = strings.TrimSuffix(clean.Line(dir), string(os.PathSeparator)) + string(os.PathSeparator)
 	p := &pathPrompt{title: "Save all attachments in", verb: "saves", folders: true, sel: -1, owner: new(int)}
 	if len(attachments) == 1 {
 		p.title = "Save this attachment as"
