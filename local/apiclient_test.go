@@ -15,7 +15,7 @@ import (
 func TestCalendarAndContactsByTheClient(t *testing.T) {
 	const key = "oe_test_0123456789abcdef"
 	s := open(t, t.TempDir(), newClock())
-	ts := httptest.NewServer(s.HandlerFor(AuthOptions{APIKey: key}))
+	ts := httptest.NewServer(s.HandlerFor(key))
 	defer ts.Close()
 	client, err := api.New(api.Options{BaseURL: ts.URL, APIKey: key, Transport: ts.Client().Transport})
 	if err != nil {

@@ -149,12 +149,12 @@ func (s *Server) answerRule(t *tx, a ruleAction, th *thread, p *parsed) (why str
 	for _, f := range m.Attachments {
 		_, data, err := mailparse.OpenAttachment(raw, f.Index)
 		if err != nil {
-			return "an attachment cannot be read", nil //nolint:nilerr // it is the message's fault, not the mailbox's
+			return "an attachment cannot be read", nil // it is the message's fault, not the mailbox's
 		}
 		out.Attachments = append(out.Attachments, mailparse.File{Filename: f.Filename, ContentType: f.ContentType, ContentID: f.ContentID, Inline: f.Inline, Data: data})
 	}
 	if _, err := s.enqueue(t, out, 0); err != nil {
-		return "the message cannot be written anew", nil //nolint:nilerr // as above
+		return "the message cannot be written anew", nil // as above
 	}
 	return "", nil
 }

@@ -88,7 +88,7 @@ func TestCalendarFeed(t *testing.T) {
 	arrive(t, s, calendarMail("3", "CANCEL", "UID:off", "SUMMARY:Off"))
 	inside.do(200, "POST", "/calendar/events", obj{"summary": "Free", "start": "2026-03-15T10:00:00Z", "end": "2026-03-15T11:00:00Z", "transparency": "TRANSPARENT"})
 
-	ts := httptest.NewServer(s.HandlerFor(AuthOptions{APIKey: key}))
+	ts := httptest.NewServer(s.HandlerFor(key))
 	defer ts.Close()
 	c := &client{t, ts.Client(), ts.URL}
 	auth := []string{"Authorization", "Bearer " + key}

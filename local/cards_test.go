@@ -276,7 +276,7 @@ func TestContactExport(t *testing.T) {
 		t.Errorf("Carol: %v", got)
 	}
 	// A key needs the scope of contacts.
-	ts := httptest.NewServer(from.HandlerFor(AuthOptions{APIKey: key}))
+	ts := httptest.NewServer(from.HandlerFor(key))
 	defer ts.Close()
 	served := &client{t, ts.Client(), ts.URL}
 	for scope, status := range map[string]int{"contacts:read": 200, "threads:read": 403} {

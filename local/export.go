@@ -59,7 +59,7 @@ func (e *exporter) prepared(query string) (*sql.Stmt, error) {
 	if st, ok := e.statements[query]; ok {
 		return st, nil
 	}
-	st, err := e.tx.PrepareContext(e.ctx, query) //nolint:sqlclosecheck // closed with the transaction
+	st, err := e.tx.PrepareContext(e.ctx, query) // closed with the transaction
 	if err == nil {
 		e.statements[query] = st
 	}

@@ -450,7 +450,7 @@ func (t *tx) importPhoto(i *itemImport, k readCard, id int64) error {
 	}
 	data, kind, err := smallPhoto(k.photo)
 	if err != nil {
-		return nil //nolint:nilerr // as said above
+		return nil // as said above
 	}
 	return t.savePhoto(owner, data, kind, i.id)
 }

@@ -16,6 +16,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"codeberg.org/teapost/teapost/api"
 )
 
 // MaxBodyBytes is the most that a request body may hold.
@@ -34,21 +36,21 @@ func (e *apiError) Error() string { return e.code + ": " + e.message }
 func (e *apiError) kind() string {
 	switch {
 	case e.status == http.StatusUnauthorized:
-		return "authentication_error"
+		return api.TypeAuthentication
 	case e.status == http.StatusForbidden:
-		return "permission_error"
+		return api.TypePermission
 	case e.status == http.StatusNotFound:
-		return "not_found_error"
+		return api.TypeNotFound
 	case e.status == http.StatusConflict:
-		return "conflict_error"
+		return api.TypeConflict
 	case e.status == http.StatusUnprocessableEntity:
-		return "validation_error"
+		return api.TypeValidation
 	case e.status == http.StatusTooManyRequests:
-		return "rate_limit_error"
+		return api.TypeRateLimit
 	case e.status >= 500:
-		return "api_error"
+		return api.TypeAPI
 	}
-	return "invalid_request_error"
+	return api.TypeInvalidRequest
 }
 
 func invalidField(param, format string, args ...any) error {
@@ -84,21 +86,15 @@ func (s *Server) storeError(err error) error {
 	return err
 }
 
-// AuthOptions says who may use a handler.
-type AuthOptions struct {
-	// APIKey is the one key that is let in. Empty lets in everybody, with any credential or none.
-	APIKey string
-}
-
 // Handler returns the server's HTTP interface, open to every credential. It is for use within a process.
-func (s *Server) Handler() http.Handler { return s.HandlerFor(AuthOptions{}) }
+func (s *Server) Handler() http.Handler { return s.HandlerFor("") }
 
-// HandlerFor returns the server's HTTP interface for those that o lets in. Idempotency keys belong to the
-// API key; all callers without one share theirs.
-func (s *Server) HandlerFor(o AuthOptions) http.Handler {
+// HandlerFor returns the server's HTTP interface for those that have key; an empty one lets in everybody, with any
+// credential or none. Idempotency keys belong to the API key; all callers without one share theirs.
+func (s *Server) HandlerFor(key string) http.Handler {
 	h := &handler{s: s, routes: routes(), scope: "local"}
-	if o.APIKey != "" {
-		h.key = sha256.Sum256([]byte(o.APIKey))
+	if key != "" {
+		h.key = sha256.Sum256([]byte(key))
 		h.locked = true
 		h.scope = hex.EncodeToString(h.key[:16])
 	}
@@ -121,7 +117,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if p == nil {
 			return
 		}
-		if p != http.ErrAbortHandler { //nolint:errorlint // a panic value is compared, not an error chain
+		if p != http.ErrAbortHandler { // a panic value is compared, not an error chain
 			h.s.log.Error("a request panicked", "request", id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
 		panic(http.ErrAbortHandler)

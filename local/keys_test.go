@@ -13,7 +13,7 @@ func TestKeys(t *testing.T) {
 	clk := newClock()
 	s := open(t, t.TempDir(), clk)
 	const master = "oe_test_0123456789abcdef0123456789abcdef"
-	c := &client{t, &http.Client{Transport: NewTransport(s.HandlerFor(AuthOptions{APIKey: master}))}, "http://local.invalid"}
+	c := &client{t, &http.Client{Transport: NewTransport(s.HandlerFor(master))}, "http://local.invalid"}
 	as := func(key string) []string { return []string{"Authorization", "Bearer " + key} }
 	c.refused(401, "invalid_api_key", "", "GET", "/nowhere", nil)
 	made := c.do(200, "POST", "/keys", obj{"name": "Reader", "scopes": []string{"threads:read", "emails:send"}, "addressAllowlist": []string{"second@example.net"}, "expiresInMinutes": 60}, as(master)...)

@@ -442,7 +442,7 @@ func (t *tx) prepare(query string) (*sql.Stmt, error) {
 	if st, ok := t.stmts[query]; ok {
 		return st, nil
 	}
-	st, err := t.PrepareContext(t.ctx, query) //nolint:sqlclosecheck // closed with the transaction
+	st, err := t.PrepareContext(t.ctx, query) // closed with the transaction
 	if err != nil {
 		return nil, err
 	}

@@ -128,7 +128,7 @@ func TestIdempotencyKeysBelongToAKey(t *testing.T) {
 	s := open(t, t.TempDir(), newClock())
 	for _, key := range []string{"oe_test_one", "oe_test_two"} {
 		c := &client{t, direct(t, s).http, "http://local.invalid"}
-		c.http.Transport = NewTransport(s.HandlerFor(AuthOptions{APIKey: key}))
+		c.http.Transport = NewTransport(s.HandlerFor(key))
 		c.refused(401, "invalid_api_key", "", "GET", "/ping", nil)
 		c.refused(401, "invalid_api_key", "", "GET", "/ping", nil, "Authorization", "Bearer oe_test_three")
 		e := c.do(200, "POST", "/emails", send(me), keyHeader, "k", "Authorization", "Bearer "+key)

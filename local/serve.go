@@ -100,7 +100,7 @@ func Serve(ctx context.Context, s *Server, o ServeOptions) error {
 		return fmt.Errorf("the mailbox cannot be served: %w", err)
 	}
 	server := &http.Server{
-		Handler:           logRequests(log, guard(s.HandlerFor(AuthOptions{APIKey: o.APIKey}))),
+		Handler:           logRequests(log, guard(s.HandlerFor(o.APIKey))),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       2 * time.Minute,
 		WriteTimeout:      5 * time.Minute,

@@ -70,7 +70,7 @@ func startSMTPD(t *testing.T, kind RelayTLS) *smtpd {
 // start runs the process, on the port that it had before.
 func (d *smtpd) start(t *testing.T) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Getenv("TEAPOST_SMTPD"), "testdata/smtpd.py", //nolint:gosec // the tester's own program
+	cmd := exec.CommandContext(t.Context(), os.Getenv("TEAPOST_SMTPD"), "testdata/smtpd.py", // the tester's own program
 		strconv.Itoa(d.relay.Port), string(d.relay.TLS), d.pem, "mia", "geheim ü", strconv.Itoa(smtpdLargest))
 	var problems strings.Builder
 	cmd.Stderr = &problems

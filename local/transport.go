@@ -61,7 +61,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			pw.CloseWithError(err)
 		} else {
-			pw.Close() //nolint:errcheck // never fails
+			pw.Close() // never fails
 		}
 		ended <- err
 		cancel()
