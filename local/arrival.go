@@ -93,7 +93,7 @@ func answerTo(m *mailparse.Message, from, to mailparse.Address) mailparse.Outgoi
 }
 
 // enqueue accepts a message that the mailbox writes itself. It takes the way of every other one.
-func (s *Server) enqueue(t *tx, m mailparse.Outgoing, thread int64) (int64, error) {
+func (s *Server) enqueue(t *tx, m mailparse.Outgoing, thread int64) error {
 	_, host, _ := strings.Cut(m.From.Email, "@")
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -101,7 +101,7 @@ func (s *Server) enqueue(t *tx, m mailparse.Outgoing, thread int64) (int64, erro
 	m.Date = time.UnixMilli(t.now).In(s.now().Location())
 	raw, err := mailparse.Build(m)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	n := &newEmail{
 		outgoing: &outgoing{from: m.From, to: m.To, subject: m.Subject, stream: "transactional", tags: map[string]string{}},
@@ -111,7 +111,8 @@ func (s *Server) enqueue(t *tx, m mailparse.Outgoing, thread int64) (int64, erro
 	if s.relay != nil {
 		n.mode = modeLive
 	}
-	return s.saveEmail(t, n)
+	_, err = s.saveEmail(t, n)
+	return err
 }
 
 const forwardedField = "X-Teapost-Forwarded"
@@ -130,7 +131,7 @@ func (s *Server) answerRule(t *tx, a ruleAction, th *thread, p *parsed) (why str
 		}
 		out := answerTo(m, s.asSender(th.deliveredTo.String), to)
 		out.Text = a.Value
-		_, err := s.enqueue(t, out, th.id)
+		err := s.enqueue(t, out, th.id)
 		return "", err
 	}
 	to := strings.ToLower(a.Value)
@@ -153,7 +154,7 @@ func (s *Server) answerRule(t *tx, a ruleAction, th *thread, p *parsed) (why str
 		}
 		out.Attachments = append(out.Attachments, mailparse.File{Filename: f.Filename, ContentType: f.ContentType, ContentID: f.ContentID, Inline: f.Inline, Data: data})
 	}
-	if _, err := s.enqueue(t, out, 0); err != nil {
+	if err := s.enqueue(t, out, 0); err != nil {
 		return "the message cannot be written anew", nil // as above
 	}
 	return "", nil

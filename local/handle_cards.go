@@ -160,7 +160,7 @@ func readCardText(f fields, name, param string, into **string) error {
 	if v != nil && !ok || len(text) > maxCardText {
 		return invalidField(param, "%s must be a string of at most %d bytes, or null.", param, maxCardText)
 	}
-	*into = cardText(text, maxCardText)
+	*into = cardText(text)
 	return nil
 }
 

@@ -97,9 +97,9 @@ func contactFold(email string, f *contactFields) string {
 	return fold(strings.Join([]string{f.name.String, email, f.notes.String}, " "))
 }
 
-func (t *tx) contactFields(email string) (id int64, f contactFields, err error) {
-	err = t.row("SELECT id, name, notes FROM contacts WHERE email = ?", []any{email}, &id, &f.name, &f.notes)
-	return id, f, err
+func (t *tx) contactFields(email string) (f contactFields, err error) {
+	err = t.row("SELECT name, notes FROM contacts WHERE email = ?", []any{email}, &f.name, &f.notes)
+	return f, err
 }
 
 func (t *tx) saveContact(email, display string, f *contactFields) error {
@@ -125,7 +125,7 @@ func (s *Server) createContact(c *call) (any, error) {
 		return nil, err
 	}
 	err = s.write(c.ctx, func(t *tx) error {
-		if _, _, err := t.contactFields(email); !errors.Is(err, sql.ErrNoRows) {
+		if _, err := t.contactFields(email); !errors.Is(err, sql.ErrNoRows) {
 			if err == nil {
 				err = conflict("contact_exists", "There is a contact with the address %s; contacts.update changes it.", email)
 			}
@@ -149,7 +149,7 @@ func (s *Server) storeContact(c *call, make bool) (any, error) {
 		return nil, err
 	}
 	err = s.write(c.ctx, func(t *tx) error {
-		_, f, err := t.contactFields(email)
+		f, err := t.contactFields(email)
 		if err != nil && (!make || !errors.Is(err, sql.ErrNoRows)) {
 			return found(err, "contact", "")
 		}

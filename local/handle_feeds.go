@@ -64,7 +64,7 @@ func (s *Server) createFeed(c *call) (any, error) {
 	if c.served() == "" {
 		return nil, &apiError{http.StatusNotImplemented, "not_available_locally", "calendar.createFeed needs `teapost serve`: a feed is read there. Make it through that.", ""}
 	}
-	name, err := c.body.name("name", "A feed")
+	name, err := c.body.name("A feed")
 	if err != nil {
 		return nil, err
 	}

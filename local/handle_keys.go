@@ -278,7 +278,7 @@ func readAllowlist(f fields, name string) (any, error) {
 }
 
 func (s *Server) createKey(c *call) (any, error) {
-	name, err := c.body.name("name", "A key")
+	name, err := c.body.name("A key")
 	if err != nil {
 		return nil, err
 	}
@@ -356,7 +356,7 @@ func (s *Server) updateKey(c *call) (any, error) {
 	}
 	set, args := []string{"last_change = 'updated'"}, []any{}
 	if c.body.has("name") {
-		name, err := c.body.name("name", "A key")
+		name, err := c.body.name("A key")
 		if err != nil {
 			return nil, err
 		}

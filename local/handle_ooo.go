@@ -173,7 +173,7 @@ func (s *Server) answerAbsence(t *tx, m *mailparse.Message, thread int64, delive
 	}
 	sender := strings.ToLower(m.From[0].Email)
 	if a.contactsOnly {
-		if _, _, err := t.contactFields(sender); errors.Is(err, sql.ErrNoRows) {
+		if _, err := t.contactFields(sender); errors.Is(err, sql.ErrNoRows) {
 			return nil
 		} else if err != nil {
 			return err
@@ -189,6 +189,5 @@ func (s *Server) answerAbsence(t *tx, m *mailparse.Message, thread int64, delive
 	out := answerTo(m, s.asSender(delivered), to)
 	out.Text = a.message
 	out.Subject = a.subject
-	_, err = s.enqueue(t, out, thread)
-	return err
+	return s.enqueue(t, out, thread)
 }

@@ -71,7 +71,7 @@ type ruleInput struct {
 func (r *ruleInput) read(f fields) error {
 	var err error
 	if _, given := f["name"]; given || r.name == "" {
-		if r.name, err = f.name("name", "A rule"); err != nil {
+		if r.name, err = f.name("A rule"); err != nil {
 			return err
 		}
 	}

@@ -320,7 +320,7 @@ func (s *Server) unsubscribe(t *tx, u *subscription, bin bool) (method, page str
 		if body == "" {
 			body = "unsubscribe"
 		}
-		_, err := s.enqueue(t, mailparse.Outgoing{
+		err := s.enqueue(t, mailparse.Outgoing{
 			From: s.asSender(u.recipient), To: []mailparse.Address{{Email: ways.mail.Opaque}}, Subject: clip(subject, 500), Text: clip(body, 4000),
 		}, 0)
 		if err != nil {

@@ -175,7 +175,7 @@ func readDescription(f fields) (sql.NullString, error) {
 }
 
 func (s *Server) createTemplate(c *call) (any, error) {
-	name, err := c.body.name("name", "A template")
+	name, err := c.body.name("A template")
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +248,7 @@ func (s *Server) updateTemplate(c *call) (any, error) {
 		id = tpl.id
 		var err error
 		if c.body.has("name") {
-			if tpl.name, err = c.body.name("name", "A template"); err != nil {
+			if tpl.name, err = c.body.name("A template"); err != nil {
 				return err
 			}
 		}
@@ -316,7 +316,7 @@ func (s *Server) duplicateTemplate(c *call) (any, error) {
 	name := ""
 	if c.body.has("name") {
 		var err error
-		if name, err = c.body.name("name", "A template"); err != nil {
+		if name, err = c.body.name("A template"); err != nil {
 			return nil, err
 		}
 	}

@@ -40,12 +40,12 @@ func (s *Server) listTempDomains(*call) (any, error) {
 const tempColumns = `i.id, i.address, i.created_at, i.expires_at, i.extensions, count(m.id), max(m.received_at)
 	FROM temp_inboxes i LEFT JOIN temp_messages m ON m.inbox_id = i.id`
 
-func scanInbox(row scanner) (id int64, out map[string]any, err error) {
+func scanInbox(row scanner) (map[string]any, error) {
 	var address string
-	var created, expires, extensions, count int64
+	var id, created, expires, extensions, count int64
 	var last sql.NullInt64
-	err = row.Scan(&id, &address, &created, &expires, &extensions, &count, &last)
-	return id, map[string]any{
+	err := row.Scan(&id, &address, &created, &expires, &extensions, &count, &last)
+	return map[string]any{
 		"object": "temp_inbox", "id": wireID("tmp", id), "address": address, "domain": tempDomain, "createdAt": instant(created),
 		"expiresAt": instant(expires), "extensionsLeft": max(0, tempExtensions-extensions), "messageCount": count, "messageLimit": tempMessages,
 		"lastMessageAt": instantOrNull(last),
@@ -58,7 +58,7 @@ func (s *Server) tempInbox(c *call) (int64, map[string]any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	_, out, err := scanInbox(s.reader.QueryRowContext(c.ctx, "SELECT "+tempColumns+" WHERE i.id = ? AND i.expires_at > ? GROUP BY i.id", id, s.now().UnixMilli()))
+	out, err := scanInbox(s.reader.QueryRowContext(c.ctx, "SELECT "+tempColumns+" WHERE i.id = ? AND i.expires_at > ? GROUP BY i.id", id, s.now().UnixMilli()))
 	return id, out, found(err, "temporary mailbox", "")
 }
 
@@ -130,7 +130,7 @@ func (s *Server) createTempInbox(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, out, err := scanInbox(s.reader.QueryRowContext(c.ctx, "SELECT "+tempColumns+" WHERE i.id = ? GROUP BY i.id", id))
+	out, err := scanInbox(s.reader.QueryRowContext(c.ctx, "SELECT "+tempColumns+" WHERE i.id = ? GROUP BY i.id", id))
 	out["token"] = token
 	return out, err
 }

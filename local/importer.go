@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -289,7 +290,7 @@ func (im *importer) prepare(b *importedBatch) error {
 		}
 		if !known {
 			work.Go(func() error {
-				item.prepared, failed[i] = prepareAnyway(im.ctx, item)
+				item.prepared, failed[i] = im.prepareAnyway(item)
 				return nil
 			})
 		}
@@ -312,14 +313,15 @@ func (im *importer) prepare(b *importedBatch) error {
 	return nil
 }
 
-// prepareAnyway turns a crash over one message into an error: the others go on.
-func prepareAnyway(ctx context.Context, item *importItem) (p *parsed, err error) {
+// prepareAnyway turns a crash of ours over one message into an error: the others go on.
+func (im *importer) prepareAnyway(item *importItem) (p *parsed, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("the message cannot be read: %v", r)
+			im.s.log.Error("reading a message panicked", "path", item.path, "offset", item.offset, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			err = fmt.Errorf("internal error in reading the message: %v", r)
 		}
 	}()
-	return prepareKnown(ctx, item.raw, item.hash)
+	return prepareKnown(im.ctx, item.raw, item.hash)
 }
 
 // known reports whether a message is here, and sets its hash to that under which it is.
@@ -412,7 +414,7 @@ func (im *importer) take(t *tx, item *importItem) (Ingested, error) {
 			return Ingested{Duplicate: true}, nil
 		}
 		// It was deleted for good since it was looked for.
-		if item.prepared, err = prepareAnyway(im.ctx, item); err != nil {
+		if item.prepared, err = im.prepareAnyway(item); err != nil {
 			return Ingested{}, err
 		}
 	}

@@ -196,11 +196,10 @@ func (s *Server) tell(t *tx, from mailparse.Address, to []mailparse.Address, e m
 		e = maps.Clone(e)
 		e["organizer"] = map[string]any{"email": from.Email, "name": nullText(from.Name)}
 	}
-	_, err := s.enqueue(t, mailparse.Outgoing{
+	return s.enqueue(t, mailparse.Outgoing{
 		From: from, To: to, Subject: eventSubject(title, e), Text: s.eventText(e),
 		Calendar: writeICS(e, method, time.UnixMilli(t.now), nil), CalendarMethod: method,
 	}, 0)
-	return err
 }
 
 func eventSubject(title string, e map[string]any) string {
@@ -290,7 +289,7 @@ func (s *Server) respondToEvent(c *call) (any, error) {
 	if e.event["status"] == "CANCELLED" {
 		return nil, conflict("event_cancelled", "This event was cancelled by its organizer: there is nothing to answer.")
 	}
-	me, err := s.answering(c, e, r.as)
+	me, err := s.answering(e, r.as)
 	if err != nil {
 		return nil, err
 	}
@@ -346,13 +345,12 @@ func (s *Server) sendAnswer(t *tx, e *storedEvent, event, me map[string]any, met
 			out.References = []string{out.InReplyTo}
 		}
 	}
-	_, err := s.enqueue(t, out, e.thread.Int64)
-	return err
+	return s.enqueue(t, out, e.thread.Int64)
 }
 
 // answering finds who answers: the attendee that is named, or the first one with an own address. An own address that is not
 // on the list may be named: invitations come through lists and aliases too.
-func (s *Server) answering(c *call, e *storedEvent, as string) (map[string]any, error) {
+func (s *Server) answering(e *storedEvent, as string) (map[string]any, error) {
 	as = strings.TrimSpace(as)
 	for _, a := range e.attendees() {
 		email, _ := a["email"].(string)

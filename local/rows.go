@@ -19,12 +19,12 @@ func (c *call) id(prefix, what string) (int64, error) {
 
 func wrap(id int64, out map[string]any, err error) (int64, any, error) { return id, out, err }
 
-// name reads a name of at most 200 bytes in one line.
-func (f fields) name(field, whose string) (string, error) {
-	v, ok := f[field].(string)
+// name reads the name of something, at most 200 bytes in one line.
+func (f fields) name(whose string) (string, error) {
+	v, ok := f["name"].(string)
 	v = strings.TrimSpace(noControls(v))
 	if !ok || v == "" || len(v) > 200 {
-		return "", invalidField(field, "%s needs a %s of at most 200 bytes.", whose, field)
+		return "", invalidField("name", "%s needs a name of at most 200 bytes.", whose)
 	}
 	return v, nil
 }

@@ -191,8 +191,8 @@ func splitEscaped(v string, sep byte) []string {
 	return append(out, icalText(v[start:]))
 }
 
-func cardText(v string, most int) *string {
-	return textOrNull(clip(strings.TrimSpace(noControls(v)), most))
+func cardText(v string) *string {
+	return textOrNull(clip(strings.TrimSpace(noControls(v)), maxCardText))
 }
 
 func parseCard(lines []icalLine) readCard {
@@ -221,10 +221,10 @@ func (c *readCard) property(l icalLine, custom string) {
 		if i >= len(parts) {
 			return nil
 		}
-		return cardText(parts[i], maxCardText)
+		return cardText(parts[i])
 	}
 	value := func(list *[]cardValue, v string) {
-		if v := cardText(v, maxCardText); v != nil && len(*list) < maxCardValues {
+		if v := cardText(v); v != nil && len(*list) < maxCardValues {
 			label, own := cardLabel(l.params["TYPE"], custom)
 			*list = append(*list, cardValue{*v, label, own})
 		}
@@ -233,19 +233,19 @@ func (c *readCard) property(l icalLine, custom string) {
 	case "UID":
 		c.UID = clip(strings.TrimSpace(noControls(v)), 500)
 	case "FN":
-		c.Name = cardText(icalText(v), maxCardText)
+		c.Name = cardText(icalText(v))
 	case "N":
 		p := splitEscaped(v, ';')
 		if n := (cardName{part(p, 3), part(p, 1), part(p, 2), part(p, 0), part(p, 4)}); n != (cardName{}) {
 			c.NameParts = &n
 		}
 	case "NICKNAME":
-		c.Nickname = cardText(icalText(v), maxCardText)
+		c.Nickname = cardText(icalText(v))
 	case "ORG":
 		p := splitEscaped(v, ';')
 		c.Organization, c.Department = part(p, 0), part(p, 1)
 	case "TITLE":
-		c.Title = cardText(icalText(v), maxCardText)
+		c.Title = cardText(icalText(v))
 	case "BDAY":
 		c.Birthday = textOrNull(birthday(v))
 	case "NOTE":
@@ -286,14 +286,14 @@ func cardLabel(types, custom string) (label string, own *string) {
 	for word := range strings.SplitSeq(strings.ToLower(types), ",") {
 		switch word = strings.Trim(word, `" `); word {
 		case "cell", "mobile", "iphone":
-			return "mobile", cardText(custom, maxCardText)
+			return "mobile", cardText(custom)
 		case "fax", "home fax", "work fax", "homefax", "workfax":
-			return "fax", cardText(custom, maxCardText)
+			return "fax", cardText(custom)
 		case "home", "work", "main", "pager":
 			label = word
 		}
 	}
-	return label, cardText(custom, maxCardText)
+	return label, cardText(custom)
 }
 
 var (
