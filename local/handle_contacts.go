@@ -331,17 +331,15 @@ func (s *Server) listContactThreads(c *call) (any, error) {
 	default:
 		return nil, invalidField("sort", "sort must be newest or oldest.")
 	}
-	where, args := "p.email = ? AND t.messages > 0 AND t.trashed = 0 AND t.spam = 0", []any{email}
+	var where conditions
+	where.add("p.email = ? AND t.messages > 0 AND t.trashed = 0 AND t.spam = 0", email)
 	words, err := c.words("q", fold)
 	if err != nil {
 		return nil, err
 	}
-	for _, word := range words {
-		where, args = where+` AND (t.sort_subject LIKE ? ESCAPE '\' OR t.sort_sender LIKE ? ESCAPE '\')`,
-			append(args, "%"+escapeLike(word)+"%", "%"+escapeLike(word)+"%")
-	}
+	where.contain(words, `(t.sort_subject LIKE ? ESCAPE '\' OR t.sort_sender LIKE ? ESCAPE '\')`)
 	if p.after {
-		where, args = where+" AND (t.last_at, t.id) "+compare+" (?, ?)", append(args, p.cur.At, p.cur.ID)
+		where.add("(t.last_at, t.id) "+compare+" (?, ?)", p.cur.At, p.cur.ID)
 	}
 	rtx, err := s.reader.BeginTx(c.ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -349,7 +347,7 @@ func (s *Server) listContactThreads(c *call) (any, error) {
 	}
 	defer func() { _ = rtx.Rollback() }()
 	rows, err := rtx.QueryContext(c.ctx, `SELECT t.id FROM people p JOIN participants x ON x.person_id = p.id JOIN threads t ON t.id = x.thread_id
-		WHERE `+where+" ORDER BY t.last_at "+order+", t.id "+order+" LIMIT ?", append(args, p.limit+1)...)
+		WHERE `+where.String()+" ORDER BY t.last_at "+order+", t.id "+order+" LIMIT ?", append(where.args, p.limit+1)...)
 	if err != nil {
 		return nil, err
 	}

@@ -59,23 +59,20 @@ func (s *Server) listDrafts(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	where, args := "1", []any{}
+	var where conditions
 	if p.after {
-		where, args = "(updated_at, id) < (?, ?)", []any{p.cur.At, p.cur.ID}
+		where.add("(updated_at, id) < (?, ?)", p.cur.At, p.cur.ID)
 	}
 	words, err := c.words("query", fold)
 	if err != nil {
 		return nil, err
 	}
-	for _, word := range words {
-		where += ` AND folded LIKE ? ESCAPE '\'`
-		args = append(args, "%"+escapeLike(word)+"%")
-	}
+	where.contain(words, `folded LIKE ? ESCAPE '\'`)
 	return s.pageOf(c, p, func(row scanner) (entry, error) {
 		var k cursor
 		err := row.Scan(&k.At, &k.ID)
 		return entry{k, map[string]any{"object": "draft", "id": wireID("drf", k.ID)}}, err
-	}, "SELECT updated_at, id FROM drafts WHERE "+where+" ORDER BY updated_at DESC, id DESC", args...)
+	}, "SELECT updated_at, id FROM drafts WHERE "+where.String()+" ORDER BY updated_at DESC, id DESC", where.args...)
 }
 
 func (s *Server) getDraft(c *call) (any, error) {

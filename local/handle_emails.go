@@ -103,23 +103,23 @@ func (s *Server) listEmails(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	where, args := []string{"1"}, []any{}
-	add := func(sqlText string, a ...any) { where, args = append(where, sqlText), append(args, a...) }
+	var where conditions
 	if p.after {
-		add("id < ?", p.cur.ID)
+		where.add("id < ?", p.cur.ID)
 	}
 	if v := c.query.Get("status"); v != "" {
 		var marks []string
+		var values []any
 		for _, st := range unique(strings.Split(v, ",")) {
 			if st = strings.TrimSpace(st); !slices.Contains(emailStatuses, st) {
 				return nil, invalidField("status", "status is a list of %s.", strings.Join(emailStatuses, ", "))
 			}
-			marks, args = append(marks, "?"), append(args, st)
+			marks, values = append(marks, "?"), append(values, st)
 		}
-		where = append(where, "status IN ("+strings.Join(marks, ", ")+")")
+		where.add("status IN ("+strings.Join(marks, ", ")+")", values...)
 	}
 	if v := c.query.Get("from"); v != "" {
-		add(`(from_address = ? COLLATE NOCASE OR from_address LIKE ? ESCAPE '\')`, v, "%<"+escapeLike(v)+">")
+		where.add(`(from_address = ? COLLATE NOCASE OR from_address LIKE ? ESCAPE '\')`, v, "%<"+escapeLike(v)+">")
 	}
 	if c.query.Get("broadcastId") != "" {
 		return p.page(nil), nil
@@ -128,7 +128,7 @@ func (s *Server) listEmails(c *call) (any, error) {
 		if at, given, err := c.queryInstant(name); err != nil {
 			return nil, err
 		} else if given {
-			add(sqlText, at.UnixMilli())
+			where.add(sqlText, at.UnixMilli())
 		}
 	}
 	rtx, err := s.reader.BeginTx(c.ctx, &sql.TxOptions{ReadOnly: true})
@@ -139,7 +139,7 @@ func (s *Server) listEmails(c *call) (any, error) {
 	entries, err := collect(c.ctx, rtx, func(row scanner) (entry, error) {
 		id, e, err := scanEmail(row)
 		return entry{cursor{ID: id}, e}, err
-	}, "SELECT "+emailColumns+" FROM emails WHERE "+strings.Join(where, " AND ")+" ORDER BY id DESC LIMIT ?", append(args, p.limit+1)...)
+	}, "SELECT "+emailColumns+" FROM emails WHERE "+where.String()+" ORDER BY id DESC LIMIT ?", append(where.args, p.limit+1)...)
 	if err != nil {
 		return nil, err
 	}

@@ -51,43 +51,40 @@ func (s *Server) listFiles(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	where, args := []string{"1"}, []any{}
-	add := func(sqlText string, a ...any) { where, args = append(where, sqlText), append(args, a...) }
+	var where conditions
 	words, err := c.words("q", strings.ToLower)
 	if err != nil {
 		return nil, err
 	}
-	for _, word := range words {
-		add(`lower(filename) LIKE ? ESCAPE '\'`, "%"+escapeLike(word)+"%")
-	}
+	where.contain(words, `lower(filename) LIKE ? ESCAPE '\'`)
 	switch kind := c.query.Get("kind"); kind {
 	case "":
 	case "pdf":
-		add("kind = 'application/pdf'")
+		where.add("kind = 'application/pdf'")
 	case "image", "audio", "video", "text":
-		add("kind LIKE ?", kind+"/%")
+		where.add("kind LIKE ?", kind+"/%")
 	default:
 		return nil, invalidField("kind", "kind must be image, pdf, audio, video or text.")
 	}
 	switch c.query.Get("direction") {
 	case "":
 	case "inbound":
-		add("message > 0 AND outgoing = 0")
+		where.add("message > 0 AND outgoing = 0")
 	case "outbound":
-		add("message > 0 AND outgoing = 1")
+		where.add("message > 0 AND outgoing = 1")
 	case "uploaded":
-		add("message = 0")
+		where.add("message = 0")
 	default:
 		return nil, invalidField("direction", "direction must be inbound, outbound or uploaded.")
 	}
 	if v := c.query.Get("address"); v != "" {
-		add("delivered = ?", strings.ToLower(v))
+		where.add("delivered = ?", strings.ToLower(v))
 	}
 	for name, sqlText := range map[string]string{"since": "at >= ?", "until": "at < ?"} {
 		if t, given, err := c.queryInstant(name); err != nil {
 			return nil, err
 		} else if given {
-			add(sqlText, t.UnixMilli())
+			where.add(sqlText, t.UnixMilli())
 		}
 	}
 	key, order, compare := "at", "DESC", "<"
@@ -107,7 +104,7 @@ func (s *Server) listFiles(c *call) (any, error) {
 		if key == "lower(filename)" {
 			last = p.cur.Text
 		}
-		add("("+key+", n) "+compare+" (?, ?)", last, p.cur.ID)
+		where.add("("+key+", n) "+compare+" (?, ?)", last, p.cur.ID)
 	}
 	return s.pageOf(c, p, func(row scanner) (entry, error) {
 		n, at, f, err := scanFile(row)
@@ -120,7 +117,7 @@ func (s *Server) listFiles(c *call) (any, error) {
 			place.At, place.Text = 0, asciiLower(name)
 		}
 		return entry{place, f}, err
-	}, "SELECT "+fileColumns+" FROM ("+allFiles+") WHERE "+strings.Join(where, " AND ")+" ORDER BY "+key+" "+order+", n "+order, args...)
+	}, "SELECT "+fileColumns+" FROM ("+allFiles+") WHERE "+where.String()+" ORDER BY "+key+" "+order+", n "+order, where.args...)
 }
 
 // asciiLower does what SQLite's lower does.

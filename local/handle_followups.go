@@ -45,11 +45,11 @@ func (s *Server) listFollowUps(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	where, args := "1", []any{}
+	var where conditions
 	switch status := c.query.Get("status"); status {
 	case "":
 	case "waiting", "answered", "due", "cancelled":
-		where, args = where+" AND f.status = ?", append(args, status)
+		where.add("f.status = ?", status)
 	default:
 		return nil, invalidField("status", "status must be waiting, answered, due or cancelled.")
 	}
@@ -58,9 +58,9 @@ func (s *Server) listFollowUps(c *call) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		where, args = where+" AND coalesce(f.thread_id, e.thread_id) = ?", append(args, id)
+		where.add("coalesce(f.thread_id, e.thread_id) = ?", id)
 	}
-	data, err := s.listAll(c, scanFollowUp, "SELECT "+followUpColumns+" WHERE "+where+" ORDER BY f.remind_at, f.id LIMIT ?", append(args, limit)...)
+	data, err := s.listAll(c, scanFollowUp, "SELECT "+followUpColumns+" WHERE "+where.String()+" ORDER BY f.remind_at, f.id LIMIT ?", append(where.args, limit)...)
 	return list(data), err
 }
 

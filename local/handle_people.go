@@ -43,7 +43,7 @@ func (s *Server) listPeople(c *call) (any, error) {
 	default:
 		return nil, invalidField("sort", "sort must be recent, name or threads.")
 	}
-	where, args := []string{"1"}, []any{}
+	var where conditions
 	words, err := c.words("q", fold)
 	if err != nil {
 		return nil, err
@@ -51,12 +51,12 @@ func (s *Server) listPeople(c *call) (any, error) {
 	for _, word := range words {
 		// At the start of a word, as a person types a name or an address.
 		like := escapeLike(word) + "%"
-		where = append(where, `(p.folded LIKE ? ESCAPE '\' OR p.folded LIKE ? ESCAPE '\' OR p.folded LIKE ? ESCAPE '\' OR p.folded LIKE ? ESCAPE '\'
-			OR k.folded LIKE ? ESCAPE '\' OR k.folded LIKE ? ESCAPE '\')`)
-		args = append(args, like, "% "+like, "%."+like, "%@"+like, like, "% "+like)
+		where.add(`(p.folded LIKE ? ESCAPE '\' OR p.folded LIKE ? ESCAPE '\' OR p.folded LIKE ? ESCAPE '\' OR p.folded LIKE ? ESCAPE '\'
+			OR k.folded LIKE ? ESCAPE '\' OR k.folded LIKE ? ESCAPE '\')`,
+			like, "% "+like, "%."+like, "%@"+like, like, "% "+like)
 	}
 	if v := c.query.Get("email"); v != "" {
-		where, args = append(where, "p.email = ?"), append(args, strings.ToLower(v))
+		where.add("p.email = ?", strings.ToLower(v))
 	}
 	settings, err := scopeValues(c.ctx, s.reader, "")
 	if err != nil {
@@ -66,21 +66,21 @@ func (s *Server) listPeople(c *call) (any, error) {
 	if only, given, err := c.queryBool("blocked"); err != nil {
 		return nil, err
 	} else if given && only {
-		where, args = append(where, blocked), append(args, blockedArgs...)
+		where.add(blocked, blockedArgs...)
 	} else if given {
-		where, args = append(where, "NOT "+blocked), append(args, blockedArgs...)
+		where.add("NOT "+blocked, blockedArgs...)
 	}
 	if p.after {
 		var at any = p.cur.At
 		if byName {
 			at = p.cur.Text
 		}
-		where, args = append(where, compare), append(args, at, p.cur.ID)
+		where.add(compare, at, p.cur.ID)
 	}
 	out, err := s.pageOf(c, p, func(row scanner) (entry, error) { return scanPerson(row, settings, byName) },
 		"SELECT p.id, "+key+", p.email, p.display, p.name, p.last_at, p.created_at, "+threads+
 			", k.id, k.name, k.notes, k.updated_at, f.content_type, f.data FROM "+everybody+
-			" p LEFT JOIN contacts k ON k.email = p.email LEFT JOIN photos f ON f.owner = p.email WHERE "+strings.Join(where, " AND ")+" ORDER BY "+order, args...)
+			" p LEFT JOIN contacts k ON k.email = p.email LEFT JOIN photos f ON f.owner = p.email WHERE "+where.String()+" ORDER BY "+order, where.args...)
 	if err != nil {
 		return nil, err
 	}

@@ -37,12 +37,12 @@ func (s *Server) listTemplates(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	where, args := "1", []any{}
+	var where conditions
 	switch v := c.query.Get("status"); v {
 	case "":
-		where = "status <> 'archived'"
+		where.add("status <> 'archived'")
 	case "draft", "active", "archived":
-		where, args = "status = ?", append(args, v)
+		where.add("status = ?", v)
 	default:
 		return nil, invalidField("status", "status must be draft, active or archived.")
 	}
@@ -50,9 +50,7 @@ func (s *Server) listTemplates(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, word := range words {
-		where, args = where+` AND folded LIKE ? ESCAPE '\'`, append(args, "%"+escapeLike(word)+"%")
-	}
+	where.contain(words, `folded LIKE ? ESCAPE '\'`)
 	order := "updated_at DESC, id DESC"
 	switch c.query.Get("sort") {
 	case "name":
@@ -70,7 +68,7 @@ func (s *Server) listTemplates(c *call) (any, error) {
 	all, err := collect(c.ctx, rtx, func(row scanner) (*storedTemplate, error) {
 		t := &storedTemplate{}
 		return t, row.Scan(t.scan()...)
-	}, "SELECT "+templateColumns+" FROM templates WHERE "+where+" ORDER BY "+order+" LIMIT ? OFFSET ?", append(args, p.limit+1, p.cur.At)...)
+	}, "SELECT "+templateColumns+" FROM templates WHERE "+where.String()+" ORDER BY "+order+" LIMIT ? OFFSET ?", append(where.args, p.limit+1, p.cur.At)...)
 	if err != nil {
 		return nil, err
 	}

@@ -152,6 +152,34 @@ func (p paging) of(all []any) map[string]any {
 	return page(all[begin:end], end < len(all), p.next, cursor{At: int64(end), ID: 1})
 }
 
+// conditions are those that the rows of a query meet, and their values. The zero value has none.
+type conditions struct {
+	parts []string
+	args  []any
+}
+
+func (w *conditions) add(part string, args ...any) {
+	w.parts, w.args = append(w.parts, part), append(w.args, args...)
+}
+
+// contain asks for every word to stand somewhere in the text of the part, whose marks all stand for the word.
+func (w *conditions) contain(words []string, part string) {
+	for _, word := range words {
+		w.parts = append(w.parts, part)
+		for range strings.Count(part, "?") {
+			w.args = append(w.args, "%"+escapeLike(word)+"%")
+		}
+	}
+}
+
+// String is what follows WHERE.
+func (w *conditions) String() string {
+	if len(w.parts) == 0 {
+		return "1"
+	}
+	return strings.Join(w.parts, " AND ")
+}
+
 // pageOf gives the page of a query that orders its rows and does not limit them.
 func (s *Server) pageOf(c *call, p paging, scan func(scanner) (entry, error), query string, args ...any) (map[string]any, error) {
 	entries, err := collect(c.ctx, s.reader, scan, query+" LIMIT ?", append(args, p.limit+1)...)
