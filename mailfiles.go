@@ -13,6 +13,7 @@ import (
 
 	"codeberg.org/teapost/teapost/config"
 	"codeberg.org/teapost/teapost/internal/clean"
+	"codeberg.org/teapost/teapost/internal/units"
 	"codeberg.org/teapost/teapost/local"
 )
 
@@ -146,7 +147,7 @@ func exportMail(cmd *cobra.Command, flags config.Flags, path string) (err error)
 	if path == "-" {
 		where = "standard output"
 	}
-	fmt.Fprintf(errOut, "%s and %s, %s, written to %s.\n", count(report.Messages, "message"), count(report.Drafts, "draft"), bytesText(report.Bytes), clean.Line(where))
+	fmt.Fprintf(errOut, "%s and %s, %s, written to %s.\n", count(report.Messages, "message"), count(report.Drafts, "draft"), units.Bytes(report.Bytes), clean.Line(where))
 	if report.Waiting > 0 {
 		fmt.Fprintf(errOut, "Not in it, because they are no mail yet: %s to be sent later. `teapost backup` keeps them too.\n", count(report.Waiting, "message"))
 	}
@@ -173,7 +174,7 @@ func backupMail(cmd *cobra.Command, flags config.Flags, path string) (err error)
 	}
 	size := ""
 	if fi, err := os.Stat(path); err == nil {
-		size = ", " + bytesText(fi.Size())
+		size = ", " + units.Bytes(fi.Size())
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "The mailbox is copied to %s%s.\n", clean.Line(path), size)
 	fmt.Fprintf(cmd.ErrOrStderr(), "To go back to it, close teapost and put it in the place of %s; the files beside that with -wal and -shm in their names go first.\n",

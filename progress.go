@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"codeberg.org/teapost/teapost/internal/cells"
+	"codeberg.org/teapost/teapost/internal/units"
 	"codeberg.org/teapost/teapost/local"
 )
 
@@ -55,10 +56,10 @@ func (p *progressBar) importing(s local.ImportProgress) {
 	p.show(float64(s.BytesDone), float64(s.BytesTotal), float64(s.BytesSkipped), func(rate float64) []string {
 		parts := []string{
 			count(s.Messages, "message"),
-			fmt.Sprintf("%s of %s", bytesText(s.BytesDone), bytesText(s.BytesTotal)),
+			fmt.Sprintf("%s of %s", units.Bytes(s.BytesDone), units.Bytes(s.BytesTotal)),
 		}
 		if rate > 0 {
-			parts = append(parts, bytesText(int64(rate))+"/s")
+			parts = append(parts, units.Bytes(int64(rate))+"/s")
 		}
 		return parts
 	})
@@ -174,18 +175,4 @@ func count(n int, noun string) string {
 		noun += "s"
 	}
 	return number(n) + " " + noun
-}
-
-// bytesText writes a size with a unit that a person can hold.
-func bytesText(n int64) string {
-	switch f := float64(n); {
-	case n < 1000:
-		return fmt.Sprintf("%d B", n)
-	case n < 1e6:
-		return fmt.Sprintf("%.0f kB", f/1e3)
-	case n < 1e9:
-		return fmt.Sprintf("%.1f MB", f/1e6)
-	default:
-		return fmt.Sprintf("%.2f GB", f/1e9)
-	}
 }
