@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -225,6 +227,9 @@ func (b *mailbox) keep(ctx context.Context, s *local.Server, log *slog.Logger) {
 
 // openMail opens the mail on the screen, at a draft when there is one.
 func openMail(ctx context.Context, flags config.Flags, draft *state.Draft) (err error) {
+	// On the screen ctrl+c is a key. The signal is for the editor or command that has the terminal, not for what waits behind it.
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
 	cfg, err := config.Load(flags, config.OSEnv)
 	if err != nil {
 		return err
@@ -259,7 +264,7 @@ func openMail(ctx context.Context, flags config.Flags, draft *state.Draft) (err 
 	})
 	o := []tea.ProgramOption{
 		tea.WithContext(ctx), tea.WithAltScreen(), tea.WithReportFocus(), tea.WithOutput(screen),
-		// ctx ends by the same signals; Bubble Tea's own handler would then send to a loop that is gone, for ever.
+		// ctx ends by signals; Bubble Tea's own handler would then send to a loop that is gone, for ever.
 		tea.WithoutSignalHandler(),
 	}
 	if cfg.UI.Mouse {

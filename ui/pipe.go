@@ -199,6 +199,8 @@ func howItEnded(err error) string {
 		return "Done"
 	case errors.As(err, &exit) && exit.Exited():
 		return fmt.Sprintf("It ended with code %d", exit.ExitCode())
+	case exit != nil:
+		return "It was stopped"
 	}
 	return clean.Line(sentence(err.Error()))
 }

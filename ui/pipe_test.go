@@ -98,6 +98,7 @@ func TestPipeRun(t *testing.T) {
 		{"file", pipeRun{command: "cat", path: file}, "\x00bytes\n[Done · enter"},
 		{"no secret", pipeRun{command: `printf '<%s>' "$OPENEMAIL_API_KEY"`}, "<>\n[Done"},
 		{"code", pipeRun{command: "exit 3"}, "\n[It ended with code 3 · enter"},
+		{"signal", pipeRun{command: "kill -INT $$"}, "\n[It was stopped · enter"},
 		{"errors are seen", pipeRun{command: "echo no >&2"}, "no\n\n[Done"},
 		{"a text that is not read", pipeRun{command: "true", text: strings.Repeat("x", 1<<20)}, "\n[Done"},
 	} {
