@@ -369,38 +369,12 @@ func (s *Server) testRule(c *call) (any, error) {
 		return nil, notFound("rule", "")
 	}
 	r := rules[0]
-	days, given, err := c.body.whole("days")
-	if err != nil || given && days < 1 {
-		return nil, invalidField("days", "days must be a whole number of at least 1.")
-	}
-	if !given {
-		days = 30
-	}
-	limit, given, err := c.body.whole("limit")
-	if err != nil || given && limit < 1 {
-		return nil, invalidField("limit", "limit must be a whole number of at least 1.")
-	}
-	if !given {
-		limit = 200
-	}
-	limit = min(limit, 1000)
-	where, args := "m.incoming = 1 AND m.received_at >= ?", []any{s.now().Add(-time.Duration(min(days, 36500)) * 24 * time.Hour).UnixMilli()}
-	threads, err := c.body.textsUpTo("threadIds", maxTestedThreads)
+	where, limit, err := s.testedMessages(c)
 	if err != nil {
 		return nil, err
 	}
-	if len(threads) > 0 {
-		where, args = "m.incoming = 1 AND m.thread_id IN (?"+strings.Repeat(",?", len(threads)-1)+")", nil
-		for _, w := range threads {
-			t, err := s.lookupThread(c.ctx, w, "threadIds")
-			if err != nil {
-				return nil, err
-			}
-			args = append(args, t)
-		}
-	}
 	rows, err := s.reader.QueryContext(c.ctx, `SELECT m.id, m.thread_id, m.received_at, m.size, m.delivered_to, t.spam, r.encoding, r.data FROM messages m
-		JOIN threads t ON t.id = m.thread_id JOIN raws r ON r.message_id = m.id WHERE `+where+" ORDER BY m.received_at DESC, m.id DESC LIMIT ?", append(args, limit)...)
+		JOIN threads t ON t.id = m.thread_id JOIN raws r ON r.message_id = m.id WHERE `+where.String()+" ORDER BY m.received_at DESC, m.id DESC LIMIT ?", append(where.args, limit)...)
 	if err != nil {
 		return nil, err
 	}
@@ -439,6 +413,51 @@ func (s *Server) testRule(c *call) (any, error) {
 			apply = append(apply, a.String())
 		}
 	}
+	return map[string]any{
+		"object": "rule_test", "ruleId": c.params[0], "scanned": scanned, "matched": len(messages), "wouldApply": apply,
+		"messages": messages, "warnings": s.ruleWarnings(r, sealed),
+	}, nil
+}
+
+// testedMessages reads which messages a rule is tried on.
+func (s *Server) testedMessages(c *call) (where conditions, limit int64, err error) {
+	days, given, err := c.body.whole("days")
+	if err != nil || given && days < 1 {
+		return where, 0, invalidField("days", "days must be a whole number of at least 1.")
+	}
+	if !given {
+		days = 30
+	}
+	limit, given, err = c.body.whole("limit")
+	if err != nil || given && limit < 1 {
+		return where, 0, invalidField("limit", "limit must be a whole number of at least 1.")
+	}
+	if !given {
+		limit = 200
+	}
+	threads, err := c.body.textsUpTo("threadIds", maxTestedThreads)
+	if err != nil {
+		return where, 0, err
+	}
+	where.add("m.incoming = 1")
+	if len(threads) == 0 {
+		where.add("m.received_at >= ?", s.now().Add(-time.Duration(min(days, 36500))*24*time.Hour).UnixMilli())
+	} else {
+		var ids []any
+		for _, w := range threads {
+			id, err := s.lookupThread(c.ctx, w, "threadIds")
+			if err != nil {
+				return where, 0, err
+			}
+			ids = append(ids, id)
+		}
+		where.add("m.thread_id IN (?"+strings.Repeat(",?", len(ids)-1)+")", ids...)
+	}
+	return where, min(limit, 1000), nil
+}
+
+// ruleWarnings says what a test of a rule cannot show; sealed means that some of its messages are encrypted.
+func (s *Server) ruleWarnings(r *rule, sealed bool) []any {
 	warnings := []any{}
 	usesBody := slices.ContainsFunc(r.conditions, func(c ruleCondition) bool { return c.Field == "body" })
 	if sealed && usesBody {
@@ -449,10 +468,7 @@ func (s *Server) testRule(c *call) (any, error) {
 			warnings = append(warnings, map[string]any{"code": "forward_loop", "value": a.Value})
 		}
 	}
-	return map[string]any{
-		"object": "rule_test", "ruleId": c.params[0], "scanned": scanned, "matched": len(messages), "wouldApply": apply,
-		"messages": messages, "warnings": warnings,
-	}, nil
+	return warnings
 }
 
 func (s *Server) listRuleRuns(c *call) (any, error) {

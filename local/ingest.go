@@ -155,21 +155,8 @@ func (s *Server) ingest(t *tx, p *parsed, o IngestOptions) (Ingested, error) {
 		if o.threadID, err = t.threadOfHash(o.exact.Thread); err != nil {
 			return Ingested{}, err
 		}
-	} else if o.outgoing || (s.own[strings.ToLower(from.Email)] && !o.Arrival && (o.Folder == "" || o.Folder == "sent" || o.Folder == "archive")) {
-		o.outgoing = true
-		if o.Folder == "" {
-			o.Folder = "sent"
-			o.note = s.deliveredTo(m) != "" && !o.incoming
-			o.incoming = o.incoming || o.note
-		}
 	} else {
-		o.incoming = true
-		if o.Folder == "" {
-			o.Folder = "inbox"
-		}
-		if o.Folder == "sent" {
-			o.outgoing, o.incoming = true, false
-		}
+		s.direct(&o, m, from)
 	}
 	received := p.receivedAt(o, t.now)
 	dated := p.datedAt(o, t.now)
@@ -191,7 +178,6 @@ func (s *Server) ingest(t *tx, p *parsed, o IngestOptions) (Ingested, error) {
 	if err != nil {
 		return Ingested{}, err
 	}
-	messageID := bareID(m.MessageID)
 	searchID, err := t.addToSearch(received, p.search)
 	if err != nil {
 		return Ingested{}, err
@@ -199,25 +185,13 @@ func (s *Server) ingest(t *tx, p *parsed, o IngestOptions) (Ingested, error) {
 	id, err := t.insert(`INSERT INTO messages(thread_id, message_id, hash, received_at, subject, from_name, from_email,
 		snippet, unread, outgoing, incoming, size, attachments, delivered_to, dated_at, answered, search_id)
 		VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
-		thread, messageID, p.hash[:], received, oneLine(m.Subject), from.Name, from.Email,
+		thread, bareID(m.MessageID), p.hash[:], received, oneLine(m.Subject), from.Name, from.Email,
 		p.snippet, o.Unread, o.outgoing, o.incoming, p.size, len(m.Attachments), nullText(delivered), dated, o.Answered, searchID)
 	if err != nil {
 		return Ingested{}, err
 	}
-	if err := t.exec("INSERT INTO raws(message_id, encoding, data) VALUES(?,?,?)", id, p.encoding, p.data); err != nil {
+	if err := t.saveParts(id, p); err != nil {
 		return Ingested{}, err
-	}
-	if p.body != nil {
-		if err := t.exec("INSERT INTO bodies(message_id, parsed) VALUES(?,?)", id, p.body); err != nil {
-			return Ingested{}, err
-		}
-	}
-	for _, a := range m.Attachments {
-		err := t.exec(`INSERT INTO attachments(message_id, position, filename, content_type, size, inline, content_id)
-			VALUES(?,?,?,?,?,?,?)`, id, a.Index, a.Filename, a.ContentType, a.Size, a.Inline, a.ContentID)
-		if err != nil {
-			return Ingested{}, err
-		}
 	}
 	if answers {
 		if err := t.exec("UPDATE messages SET answered = 1 WHERE message_id = ? AND id <> ?", bareID(m.InReplyTo), id); err != nil {
@@ -240,6 +214,46 @@ func (s *Server) ingest(t *tx, p *parsed, o IngestOptions) (Ingested, error) {
 	}
 	in = Ingested{MessageID: wireID("msg", id), ThreadID: wireID("thr", thread), Problems: m.Problems, message: id}
 	return in, s.received(t, p, in, o, received, delivered)
+}
+
+// direct says whether a message came or went, and which folder it lies in when nobody named one.
+func (s *Server) direct(o *IngestOptions, m *mailparse.Message, from mailparse.Address) {
+	if o.outgoing || (s.own[strings.ToLower(from.Email)] && !o.Arrival && (o.Folder == "" || o.Folder == "sent" || o.Folder == "archive")) {
+		o.outgoing = true
+		if o.Folder == "" {
+			o.Folder = "sent"
+			o.note = s.deliveredTo(m) != "" && !o.incoming
+			o.incoming = o.incoming || o.note
+		}
+		return
+	}
+	o.incoming = true
+	if o.Folder == "" {
+		o.Folder = "inbox"
+	}
+	if o.Folder == "sent" {
+		o.outgoing, o.incoming = true, false
+	}
+}
+
+// saveParts stores the bytes of a message, its body where that lies aside, and what is known of its attachments.
+func (t *tx) saveParts(id int64, p *parsed) error {
+	if err := t.exec("INSERT INTO raws(message_id, encoding, data) VALUES(?,?,?)", id, p.encoding, p.data); err != nil {
+		return err
+	}
+	if p.body != nil {
+		if err := t.exec("INSERT INTO bodies(message_id, parsed) VALUES(?,?)", id, p.body); err != nil {
+			return err
+		}
+	}
+	for _, a := range p.msg.Attachments {
+		err := t.exec(`INSERT INTO attachments(message_id, position, filename, content_type, size, inline, content_id)
+			VALUES(?,?,?,?,?,?,?)`, id, a.Index, a.Filename, a.ContentType, a.Size, a.Inline, a.ContentID)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Server) deliveredTo(m *mailparse.Message) string {

@@ -17,6 +17,8 @@ import (
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
 	"golang.org/x/net/idna"
+
+	"codeberg.org/teapost/teapost/internal/units"
 )
 
 // RelayTLS says how the connection to a relay is encrypted.
@@ -424,7 +426,7 @@ func (s *session) send(e envelope, record func([]delivery) error) ([]delivery, e
 		return nil, &relayError{text: "The relay takes only plain letters in messages (it has no 8BITMIME).", final: true}
 	}
 	if limit, ok := s.client.MaxMessageSize(); ok && limit > 0 && len(e.raw) > limit {
-		return nil, &relayError{text: fmt.Sprintf("The message has %s; the relay takes %s.", megabytes(len(e.raw)), megabytes(limit)), final: true}
+		return nil, &relayError{text: fmt.Sprintf("The message has %s; the relay takes %s.", units.Bytes(int64(len(e.raw))), units.Bytes(int64(limit))), final: true}
 	}
 	out := make([]delivery, len(e.to))
 	to := make([]string, len(e.to))
@@ -487,25 +489,27 @@ func (s *session) send(e envelope, record func([]delivery) error) ([]delivery, e
 		patient = submissionTimeout
 	}
 	s.conn.wait(patient)
-	response, err := data.CloseWithResponse()
-	result := delivery{outcome: taken}
-	var reply *smtp.SMTPError
-	switch {
-	case err == nil:
-		result.text = sayLine(response.StatusText)
-	case errors.As(err, &reply) && reply.Code/100 == 5:
-		result = delivery{refused, replyText(reply)}
-	case errors.As(err, &reply) && reply.Code/100 == 4:
-		result = delivery{later, replyText(reply)}
-	default:
-		result = delivery{notKnown, fmt.Sprintf("The relay had the whole message, but its answer did not come: %s. It may have been delivered.", s.reason(err))}
-	}
+	result := s.verdict(data.CloseWithResponse())
 	for i := range out {
 		if out[i].outcome == notKnown {
 			out[i] = result
 		}
 	}
 	return out, nil
+}
+
+// verdict is what the relay's answer to the whole message makes of it.
+func (s *session) verdict(response *smtp.DataResponse, err error) delivery {
+	var reply *smtp.SMTPError
+	switch {
+	case err == nil:
+		return delivery{taken, sayLine(response.StatusText)}
+	case errors.As(err, &reply) && reply.Code/100 == 5:
+		return delivery{refused, replyText(reply)}
+	case errors.As(err, &reply) && reply.Code/100 == 4:
+		return delivery{later, replyText(reply)}
+	}
+	return delivery{notKnown, fmt.Sprintf("The relay had the whole message, but its answer did not come: %s. It may have been delivered.", s.reason(err))}
 }
 
 // message says why a message was not taken for anybody.
@@ -526,8 +530,6 @@ func header(raw []byte) []byte {
 	head, _, _ := bytes.Cut(raw, []byte("\r\n\r\n"))
 	return head
 }
-
-func megabytes(n int) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
 
 // CheckRelay connects to the configured relay, signs in and leaves again. It sends nothing. It returns nil when
 // that works or when no relay is configured.
