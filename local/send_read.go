@@ -103,15 +103,8 @@ func (s *Server) readSend(f fields, now int64) (*outgoing, error) {
 	if f.has("translate") {
 		return nil, invalidField("translate", "The local server does not translate.")
 	}
-	at, given, err := f.when("followUpAt")
-	if err != nil {
+	if o.followUpAt, err = f.future("followUpAt", now); err != nil {
 		return nil, err
-	}
-	if given {
-		if at <= now {
-			return nil, invalidField("followUpAt", "followUpAt has passed.")
-		}
-		o.followUpAt = at
 	}
 	window, _, err := f.whole("cancellableForSeconds")
 	if err != nil {
@@ -121,17 +114,19 @@ func (s *Server) readSend(f fields, now int64) (*outgoing, error) {
 		return nil, invalidField("cancellableForSeconds", "cancellableForSeconds must be between 0 and %d.", maxWindowSeconds)
 	}
 	o.window = window
-	at, given, err = f.when("scheduledAt")
-	if err != nil {
+	if o.scheduledAt, err = f.future("scheduledAt", now); err != nil {
 		return nil, err
 	}
-	if given {
-		if at <= now {
-			return nil, invalidField("scheduledAt", "scheduledAt has passed.")
-		}
-		o.scheduledAt = at
-	}
 	return o, nil
+}
+
+// future reads an instant that may not have passed; 0 when none is given.
+func (f fields) future(name string, now int64) (int64, error) {
+	at, given, err := f.when(name)
+	if err == nil && given && at <= now {
+		err = invalidField(name, "%s has passed.", name)
+	}
+	return at, err
 }
 
 func noControls(s string) string {
