@@ -274,7 +274,7 @@ func (m *Mail) Status() Status {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := Status{
-		Offline: m.cutOff(), OfflineFor: m.offlineWhy, NextTry: m.nextTry, LimitedUntil: m.limitedUntil,
+		Offline: m.cutOff(), OfflineFor: m.offlineWhy, NextTry: m.nextTry, LimitedUntil: m.limitedUntil, AskedUntil: m.askedUntil,
 		Owner: m.owner, Running: len(m.calls),
 	}
 	if l := m.lists[m.current]; l != nil {

@@ -387,5 +387,6 @@ type Status struct {
 	AsOf         time.Time // what is shown is from then, when Offline
 	NextTry      time.Time // the next try by itself, when Offline
 	LimitedUntil time.Time // slowed down by the server until then
+	AskedUntil   time.Time // the time that the server named itself; the person cannot shorten it
 	Owner        bool      // this process sends and syncs; false: another teapost does
 }

@@ -174,7 +174,9 @@ func limitedItem(in newsInput) (newsItem, bool) {
 	}
 	it := newsItem{tone: warnTone, every: untilNext(left, time.Second)}
 	it.pieces = []piece{newPiece("Too many requests", 0), newPiece("slowed down", 1)}
-	if k := in.Key(keymap.Retry); k != "" {
+	if in.Status.AskedUntil.After(in.Now) {
+		it.pieces[1] = newPiece("the server asked to wait", 1)
+	} else if k := in.Key(keymap.Retry); k != "" {
 		it.pieces = append(it.pieces, newPiece(k+" tries again", 2))
 	}
 	it.pieces = append(it.pieces, newPiece("goes on in "+seconds(left), 3))

@@ -70,6 +70,7 @@ func TestNewsWords(t *testing.T) {
 			"Loading inbox stopped · server asks for 3 min · R tries again · ctrl+x dismisses",
 		},
 		{"rate limited", state.Status{LimitedUntil: now.Add(time.Minute)}, "Too many requests · slowed down · R tries again · goes on in 60 s"},
+		{"told how long to wait", state.Status{LimitedUntil: now.Add(time.Minute), AskedUntil: now.Add(time.Minute)}, "Too many requests · the server asked to wait · goes on in 60 s"},
 		{
 			"offline",
 			state.Status{Offline: true, AsOf: now.Add(-29 * time.Minute), NextTry: now.Add(24 * time.Second)},
