@@ -128,7 +128,7 @@ type Mail struct {
 // server is asked afterwards. It blocks on the disk only. Errors say which file is at fault.
 func Open(ctx context.Context, o Options) (*Mail, error) {
 	if o.Client == nil {
-		return nil, errors.New("state: no client")
+		return nil, errors.New("there is no client")
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -424,7 +424,7 @@ func (e *entry) clockWentBack(by time.Duration) {
 
 // jitter spreads d by a fifth either way, so that many programs do not ask at the same moment.
 func jitter(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64())) //nolint:gosec // not a secret
+	return time.Duration(float64(d) * (0.8 + 0.4*rand.Float64())) // not a secret
 }
 
 // growing is the pause before try n+1 of work that goes on by itself: first, doubled each time, at most limit.

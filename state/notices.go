@@ -27,7 +27,7 @@ type notice struct {
 }
 
 // addNotice shows a line of news. With the lock held.
-func (m *Mail) addNotice(n Notice) *notice { return m.addNoticeRetry(n, nil) }
+func (m *Mail) addNotice(n Notice) { m.addNoticeRetry(n, nil) }
 
 func (m *Mail) addNoticeRetry(n Notice, retry func()) *notice {
 	m.noticeID++

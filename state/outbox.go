@@ -89,7 +89,8 @@ func (e *entry) live() bool {
 	return !e.unsaved && e.State != EntrySent && e.State != EntryCancelled
 }
 
-// attempted reports that an attempt was begun whose outcome is not known to be a refusal.
+// attempted reports that an attempt may have arrived. Only certainty about all attempts takes that back: none of them had a
+// connection, or there was one and it was refused with 401 or 403.
 func (e *entry) attempted() bool { return !e.FirstAttempt.IsZero() }
 
 func (e *entry) busy() bool { return e.call != "" || e.claiming }
@@ -346,7 +347,7 @@ var errTaken = errors.New("another teapost changed it")
 
 // nextRev is a revision that comes after prev and that no other process makes.
 func (m *Mail) nextRev(prev int64) int64 {
-	return max(prev, m.now().UnixNano()) + 1 + rand.Int64N(1<<20) //nolint:gosec // not a secret
+	return max(prev, m.now().UnixNano()) + 1 + rand.Int64N(1<<20) // not a secret
 }
 
 // saveEntry writes an entry as it is now. It fails with errTaken when another process was quicker: then what that one
