@@ -8,6 +8,7 @@ import (
 	"codeberg.org/teapost/teapost/api"
 	"codeberg.org/teapost/teapost/internal/cells"
 	"codeberg.org/teapost/teapost/internal/clean"
+	"codeberg.org/teapost/teapost/internal/units"
 	"codeberg.org/teapost/teapost/keymap"
 	"codeberg.org/teapost/teapost/state"
 )
@@ -281,7 +282,7 @@ func callDetails(c state.Call, f *Frame) []string {
 	}
 	read := ""
 	if c.Bytes > 0 {
-		read = "read " + sizeOf(c.Bytes)
+		read = "read " + units.Bytes(c.Bytes)
 	}
 	answer := ""
 	if c.Status > 0 {

@@ -13,6 +13,7 @@ import (
 
 	"codeberg.org/teapost/teapost/internal/cells"
 	"codeberg.org/teapost/teapost/internal/clean"
+	"codeberg.org/teapost/teapost/internal/units"
 	"codeberg.org/teapost/teapost/keymap"
 	"codeberg.org/teapost/teapost/state"
 )
@@ -71,7 +72,7 @@ func checkFileCmd(owner *int, gen int, path string) tea.Cmd {
 		case info.IsDir():
 			msg.problem = "That is a folder; tab lists what is in it."
 		case info.Mode().IsRegular() && info.Size() > state.MaxFiles:
-			msg.problem = "It has " + sizeOf(info.Size()) + "; at most " + sizeOf(state.MaxFiles) + " can be sent."
+			msg.problem = "It has " + units.Bytes(info.Size()) + "; at most " + units.Bytes(state.MaxFiles) + " can be sent."
 		case info.Mode().IsRegular() && !readable(path):
 			msg.problem = "That file cannot be read."
 		}

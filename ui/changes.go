@@ -30,8 +30,8 @@ func leaves(a keymap.Action) bool {
 	return false
 }
 
-// changeThreads does an action to rows of a view. done is false when nothing was done, or a dialog asks first.
-func changeThreads(a keymap.Action, rows []state.Row, v state.View, f *Frame) (cmd tea.Cmd, done bool) {
+// changeThreads does an action to rows of a view. It is false when nothing was done, or a dialog asks first.
+func changeThreads(a keymap.Action, rows []state.Row, v state.View, f *Frame) bool {
 	ids := make([]state.ThreadID, len(rows))
 	for i, r := range rows {
 		ids[i] = r.ID
@@ -50,7 +50,7 @@ func changeThreads(a keymap.Action, rows []state.Row, v state.View, f *Frame) (c
 	case keymap.Archive:
 		if role == state.RoleArchive {
 			f.Flash("It is in the archive already")
-			return nil, false
+			return false
 		}
 		c.Kind = state.ChangeArchive
 	case keymap.Trash:
@@ -60,13 +60,13 @@ func changeThreads(a keymap.Action, rows []state.Row, v state.View, f *Frame) (c
 				say += f.Theme.Dot() + k + " deletes it for good"
 			}
 			f.Flash(say)
-			return nil, false
+			return false
 		}
 		c.Kind = state.ChangeTrash
 	case keymap.Restore:
 		if role == state.RoleInbox {
 			f.Flash("It is in the inbox already")
-			return nil, false
+			return false
 		}
 		c.Kind = state.ChangeInbox
 		if role == state.RoleTrash {
@@ -99,7 +99,7 @@ func changeThreads(a keymap.Action, rows []state.Row, v state.View, f *Frame) (c
 	case keymap.Unsnooze:
 		if role != state.RoleSnoozed && every(func(r state.Row) bool { return r.Filled && r.SnoozedUntil.IsZero() }) {
 			f.Flash("It is not snoozed")
-			return nil, false
+			return false
 		}
 		c.Kind = state.ChangeUnsnooze
 	case keymap.Snooze:
@@ -109,14 +109,14 @@ func changeThreads(a keymap.Action, rows []state.Row, v state.View, f *Frame) (c
 	case keymap.DeleteForever:
 		c.Kind = state.ChangeDelete
 	default:
-		return nil, false
+		return false
 	}
 	if ok, reason := f.Mail.Can(c.Kind, v); !ok {
 		if reason == "" {
 			reason = "this server cannot do that"
 		}
 		f.Warn("Not possible here: " + clean.Line(reason))
-		return nil, false
+		return false
 	}
 	switch a {
 	case keymap.Snooze:
@@ -125,10 +125,10 @@ func changeThreads(a keymap.Action, rows []state.Row, v state.View, f *Frame) (c
 			subject = plural(len(rows), "thread", "threads")
 		}
 		f.Dialog(newSnooze(ids, subject, f))
-		return nil, false
+		return false
 	case keymap.Label:
 		f.Dialog(newLabels(ids, common(rows), v, f))
-		return nil, false
+		return false
 	case keymap.DeleteForever:
 		what := "“" + short(rows[0].Subject) + "”"
 		if len(rows) > 1 {
@@ -139,10 +139,10 @@ func changeThreads(a keymap.Action, rows []state.Row, v state.View, f *Frame) (c
 			m.Do(ids, c)
 			return nil
 		}))
-		return nil, false
+		return false
 	}
 	f.Mail.Do(ids, c)
-	return nil, true
+	return true
 }
 
 // common are the labels that all rows have.

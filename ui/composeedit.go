@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
 
@@ -88,20 +87,9 @@ func (c *compose) editor(msg tea.Msg, f *Frame) tea.Cmd {
 func editorCommand(editor []string, path string) *exec.Cmd {
 	argv := append(append([]string(nil), editor...), path)
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env = editorEnv(os.Environ())
+	cmd.Env = withoutSecrets(os.Environ())
 	cmd.Stdout = os.Stdout
 	return cmd
-}
-
-// editorEnv is the environment without what is ours alone: a credential is none of the editor's business.
-func editorEnv(env []string) []string {
-	out := make([]string, 0, len(env))
-	for _, v := range env {
-		if !strings.HasPrefix(strings.ToUpper(v), "OPENEMAIL_") {
-			out = append(out, v)
-		}
-	}
-	return out
 }
 
 // editorProblem says why the editor did not do its work.

@@ -56,7 +56,7 @@ func TestComposeEditor(t *testing.T) {
 }
 
 func TestEditorEnvironmentHasNoCredential(t *testing.T) {
-	got := editorEnv([]string{"HOME=/x", "OPENEMAIL_API_KEY=secret", "OpenEmail_Base_URL=y", "TERM=z"})
+	got := withoutSecrets([]string{"HOME=/x", "OPENEMAIL_API_KEY=secret", "OpenEmail_Base_URL=y", "TERM=z"})
 	if !slices.Equal(got, []string{"HOME=/x", "TERM=z"}) {
 		t.Errorf("got %q", got)
 	}

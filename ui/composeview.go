@@ -8,6 +8,7 @@ import (
 
 	"codeberg.org/teapost/teapost/internal/cells"
 	"codeberg.org/teapost/teapost/internal/clean"
+	"codeberg.org/teapost/teapost/internal/units"
 	"codeberg.org/teapost/teapost/keymap"
 	"codeberg.org/teapost/teapost/state"
 )
@@ -308,7 +309,7 @@ func (c *compose) filesLine(f *Frame, room int) string {
 	for i := first; i < n; i++ {
 		file := c.draft.Files[i]
 		name := cells.Truncate(cells.Stable(clean.Filename(file.Name)), 28, t.Glyphs.Ellipsis)
-		size := " " + sizeWords(file.SizeBytes)
+		size := " " + units.Bytes(file.SizeBytes)
 		rest := ""
 		if i < n-1 {
 			rest = "  +" + itoa(n-1-i) + " more"
@@ -337,20 +338,6 @@ func (c *compose) filesLine(f *Frame, room int) string {
 		return cells.Truncate(t.Muted.Render("+"+itoa(first)+" ")+b.String(), room, "")
 	}
 	return cells.Truncate(b.String(), room, "")
-}
-
-// sizeWords writes a size in bytes: "12 kB".
-func sizeWords(n int64) string {
-	switch {
-	case n < 1000:
-		return itoa(int(n)) + " B"
-	case n < 1_000_000:
-		return itoa(int((n+500)/1000)) + " kB"
-	case n < 10_000_000:
-		d := int((n + 50_000) / 100_000)
-		return itoa(d/10) + "." + itoa(d%10) + " MB"
-	}
-	return itoa(int((n+500_000)/1_000_000)) + " MB"
 }
 
 // mouse moves the cursor of the body, and scrolls it.

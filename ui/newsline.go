@@ -143,15 +143,15 @@ func cutWords(s string, room int, t *Theme) string {
 	return cells.Truncate(strings.TrimRight(cut, " ·")+e, room, "")
 }
 
-// untilNext is how long until a countdown that stands at d shows another number.
-func untilNext(d, unit time.Duration) time.Duration {
+// untilNext is how long until a countdown in seconds that stands at d shows another number.
+func untilNext(d time.Duration) time.Duration {
 	if d <= 0 {
 		return 0
 	}
-	if r := d % unit; r > 0 {
+	if r := d % time.Second; r > 0 {
 		return r
 	}
-	return unit
+	return time.Second
 }
 
 // seconds writes a countdown in whole seconds, or minutes when it is long; never less than 1.

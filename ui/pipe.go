@@ -17,6 +17,7 @@ import (
 	"codeberg.org/teapost/teapost/api"
 	"codeberg.org/teapost/teapost/internal/cells"
 	"codeberg.org/teapost/teapost/internal/clean"
+	"codeberg.org/teapost/teapost/internal/units"
 )
 
 // maxPiped is how many commands are remembered.
@@ -41,7 +42,7 @@ func (r *reader) pipe(m *api.Message, f *Frame) {
 	message := m.ID
 	items, ids, titles := []string{"The text of the message"}, []string{""}, []string{"Pipe the message to a command"}
 	for _, a := range m.Attachments {
-		items = append(items, keepEnding(cells.Stable(fileName(a)), 44)+"  "+sizeOf(a.Size))
+		items = append(items, keepEnding(cells.Stable(fileName(a)), 44)+"  "+units.Bytes(a.Size))
 		ids = append(ids, a.AttachmentID)
 		titles = append(titles, "Pipe "+quoted(fileName(a))+" to a command")
 	}

@@ -93,18 +93,3 @@ func withoutSecrets(environ []string) []string {
 	}
 	return out
 }
-
-// sizeOf is a number of bytes as a person reads it: "48 kB".
-func sizeOf(n int64) string {
-	switch {
-	case n < 0:
-		return "size unknown"
-	case n < 1000:
-		return fmt.Sprintf("%d B", n)
-	case n < 1000*1000:
-		return fmt.Sprintf("%d kB", (n+999)/1000)
-	case n < 1000*1000*1000:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	}
-	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
-}

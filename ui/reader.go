@@ -337,15 +337,15 @@ func (r *reader) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 		if !changes(a) {
 			return r, nil, false
 		}
-		return r, r.change(a, f), true
+		r.change(a, f)
 	}
 	return r, nil, true
 }
 
-func (r *reader) change(a keymap.Action, f *Frame) tea.Cmd {
+func (r *reader) change(a keymap.Action, f *Frame) {
 	row := r.th.Row
 	row.ID = r.id
-	cmd, done := changeThreads(a, []state.Row{row}, r.view, f)
+	done := changeThreads(a, []state.Row{row}, r.view, f)
 	switch {
 	case done && (a == keymap.Unread || a == keymap.MarkUnread):
 		f.Ask(leaveReaderMsg{})
@@ -353,7 +353,6 @@ func (r *reader) change(a keymap.Action, f *Frame) tea.Cmd {
 		r.leave = true
 		f.Ask(goneMsg{[]state.ThreadID{r.id}})
 	}
-	return cmd
 }
 
 // step goes to the next or previous message, opens it, and tells when there is none.

@@ -10,6 +10,7 @@ import (
 	"codeberg.org/teapost/teapost/internal/bodytext"
 	"codeberg.org/teapost/teapost/internal/cells"
 	"codeberg.org/teapost/teapost/internal/clean"
+	"codeberg.org/teapost/teapost/internal/units"
 )
 
 // openFileMsg opens a file that is ready in the system's program for it.
@@ -132,7 +133,7 @@ func (r *reader) chooseFiles(m *api.Message, f *Frame) {
 	items := []string{"All " + strconv.Itoa(len(m.Attachments)) + " files"}
 	ids := []string{""}
 	for _, a := range m.Attachments {
-		items = append(items, keepEnding(cells.Stable(fileName(a)), 44)+"  "+sizeOf(a.Size))
+		items = append(items, keepEnding(cells.Stable(fileName(a)), 44)+"  "+units.Bytes(a.Size))
 		ids = append(ids, a.AttachmentID)
 	}
 	thread := r.id
@@ -157,7 +158,7 @@ func (r *reader) viewFiles(m *api.Message, f *Frame) {
 	}
 	var items []string
 	for _, a := range m.Attachments {
-		items = append(items, keepEnding(cells.Stable(fileName(a)), 44)+"  "+sizeOf(a.Size))
+		items = append(items, keepEnding(cells.Stable(fileName(a)), 44)+"  "+units.Bytes(a.Size))
 	}
 	f.Dialog(newPicker("View which file?", items, func(i int, _ *Frame) tea.Cmd {
 		return func() tea.Msg { return openNumberedMsg{i} }

@@ -9,6 +9,7 @@ import (
 	"codeberg.org/teapost/teapost/internal/bodytext"
 	"codeberg.org/teapost/teapost/internal/cells"
 	"codeberg.org/teapost/teapost/internal/clean"
+	"codeberg.org/teapost/teapost/internal/units"
 	"codeberg.org/teapost/teapost/internal/when"
 	"codeberg.org/teapost/teapost/keymap"
 	"codeberg.org/teapost/teapost/state"
@@ -410,7 +411,7 @@ func (r *reader) files(m *api.Message, f *Frame) {
 		if isCalendar(a) {
 			glyph = t.Glyphs.Invite
 		}
-		size := sizeOf(a.Size)
+		size := units.Bytes(a.Size)
 		line := cells.Pad(glyph, 3)
 		name := cells.Stable(fileName(a))
 		hint := ""

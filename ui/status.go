@@ -172,7 +172,7 @@ func limitedItem(in newsInput) (newsItem, bool) {
 	if left <= 0 {
 		return newsItem{}, false
 	}
-	it := newsItem{tone: warnTone, every: untilNext(left, time.Second)}
+	it := newsItem{tone: warnTone, every: untilNext(left)}
 	it.pieces = []piece{newPiece("Too many requests", 0), newPiece("slowed down", 1)}
 	if in.Status.AskedUntil.After(in.Now) {
 		it.pieces[1] = newPiece("the server asked to wait", 1)
@@ -188,7 +188,7 @@ func waitItem(c state.Call, in newsInput) newsItem {
 	it := newsItem{tone: warnTone}
 	switch {
 	case left >= 10*time.Second:
-		it.every = untilNext(left, time.Second)
+		it.every = untilNext(left)
 	case left > 0:
 		it.every = 100 * time.Millisecond
 	}
@@ -222,7 +222,7 @@ func runItem(c state.Call, in newsInput) newsItem {
 	}
 	it = withStop(it, c, in)
 	it.pieces = append(it.pieces, newPiece(seconds(took.Truncate(time.Second)), 2))
-	it.every = untilNext(time.Hour-took, time.Second)
+	it.every = untilNext(time.Hour - took)
 	return it
 }
 
@@ -262,7 +262,7 @@ func noticeItem(n state.Notice, in newsInput) newsItem {
 	text := clean.Line(n.Text)
 	if left := n.Until.Sub(in.Now); !n.Until.IsZero() && left > 0 {
 		text += " in " + seconds(left)
-		it.every = untilNext(left, time.Second)
+		it.every = untilNext(left)
 	}
 	// The parts of a notice may go one by one too, the last first; why something failed stays, if need be cut.
 	for i, p := range strings.Split(text, " · ") {
@@ -308,7 +308,7 @@ func offlineItem(in newsInput) newsItem {
 	}
 	if left := st.NextTry.Sub(in.Now); !st.NextTry.IsZero() && left > 0 {
 		it.pieces = append(it.pieces, newPiece("trying again in "+seconds(left), 2))
-		it.every = untilNext(left, time.Second)
+		it.every = untilNext(left)
 	}
 	if n := st.Outbox; n > 0 {
 		it.pieces = append(it.pieces, newPiece(plural(n, "message waits", "messages wait"), 3))

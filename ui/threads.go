@@ -277,19 +277,17 @@ func (s *threads) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 		if !changes(a) {
 			return s, nil, false
 		}
-		cmd := s.change(a, f)
-		return s, cmd, true
+		s.change(a, f)
 	}
 	return s, nil, true
 }
 
-func (s *threads) change(a keymap.Action, f *Frame) tea.Cmd {
+func (s *threads) change(a keymap.Action, f *Frame) {
 	rows := s.targets()
 	if len(rows) == 0 {
-		return nil
+		return
 	}
-	cmd, done := changeThreads(a, rows, s.view, f)
-	if done {
+	if changeThreads(a, rows, s.view, f) {
 		s.clear()
 		if leaves(a) {
 			ids := make([]state.ThreadID, len(rows))
@@ -300,7 +298,6 @@ func (s *threads) change(a keymap.Action, f *Frame) tea.Cmd {
 		}
 	}
 	s.refresh(f)
-	return cmd
 }
 
 // startAnswer opens compose for a reply or forward, at once or when the thread is here.
