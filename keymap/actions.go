@@ -315,7 +315,7 @@ var table = []Info{
 	{Undo, []Context{InGlobal}, groupProgram, "undo", "Undo the last change, the last send too"},
 	{Refresh, []Context{InGlobal}, groupProgram, "refresh", "Look for new mail now"},
 	{Retry, []Context{InGlobal}, groupProgram, "try again", "Try again what failed or waits"},
-	{Dismiss, []Context{InGlobal}, groupProgram, "dismiss", "Dismiss the failure in the bottom line"},
+	{Dismiss, []Context{InGlobal}, groupProgram, "dismiss", "Dismiss every failure from the bottom line"},
 	{Activity, []Context{InGlobal}, groupProgram, "activity", "Show every call, its attempts, waits and results"},
 	{Palette, append([]Context{InGlobal}, InCompose), groupProgram, "commands", "Find an action by its name"},
 	{Help, []Context{InGlobal}, groupProgram, "keys", "Show the keys"},
