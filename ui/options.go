@@ -33,7 +33,7 @@ type Options struct {
 	ConfirmSend    bool // ask before a message is sent
 	DiscardUnasked bool // throw drafts away without a question
 
-	Opener []string // a program and its first arguments for links and files; empty: the system's
+	Opener []string // a program and its first arguments for links and files; empty: nothing is opened
 	Editor []string // the same for writing; empty: ctrl+o says what to set
 	// Copy puts text on the clipboard; it runs off the loop. nil: copying says that it cannot.
 	Copy func(text string) error

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -32,11 +31,12 @@ func copyCmd(f *Frame, text, said string) tea.Cmd {
 // openCmd gives a link or file to the system's program for it. It runs without a shell, and what it starts sees no
 // credential of ours.
 func openCmd(f *Frame, target string) tea.Cmd {
-	argv := f.Options.Opener
-	if len(argv) == 0 {
-		argv = systemOpener()
+	if len(f.Options.Opener) == 0 {
+		return func() tea.Msg {
+			return flashMsg{text: "No program opens links and files: set opener in the configuration", failure: true}
+		}
 	}
-	argv = append(append([]string(nil), argv...), target)
+	argv := append(append([]string(nil), f.Options.Opener...), target)
 	instead := ""
 	if k := firstKey(f.Keys, keymap.InReader, keymap.SaveAttachment); k != "" && !strings.Contains(target, ":") && !strings.HasSuffix(target, ".html") {
 		instead = k + " saves the file"
@@ -71,16 +71,6 @@ func whyNotRun(err error) string {
 		return fmt.Sprintf("it ended with code %d", exit.ExitCode())
 	}
 	return clean.Line(err.Error())
-}
-
-func systemOpener() []string {
-	switch runtime.GOOS {
-	case "darwin":
-		return []string{"open"}
-	case "windows":
-		return []string{"rundll32", "url.dll,FileProtocolHandler"}
-	}
-	return []string{"xdg-open"}
 }
 
 // withoutSecrets is an environment without the variables that may hold a credential.

@@ -196,6 +196,15 @@ func TestAttachments(t *testing.T) {
 	s.has("Save ")
 }
 
+func TestNothingIsOpenedWithoutAnOpener(t *testing.T) {
+	m := sampleMail()
+	s := startTest(t, m, 80, 24)
+	s.keys("enter", "v")
+	m.opened = "/tmp/notes.pdf"
+	s.refresh()
+	s.has("No program opens links and files: set opener in the configuration")
+}
+
 // linkMarks are terminal links to what a cleaned link may hold.
 var linkMarks = regexp.MustCompile(`\x1b\]8;;((https?|mailto):[!-~]*)?\x1b\\`)
 
