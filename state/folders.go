@@ -30,6 +30,7 @@ type folderState struct {
 	gone       map[string]bool // labels that were deleted here
 	colors     []LabelColor
 	colorsCall string
+	colorsNext time.Time // not asked for before
 }
 
 // The server's names of folders are free strings; this is the one place that says what they mean.

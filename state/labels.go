@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"codeberg.org/teapost/teapost/api"
 	"codeberg.org/teapost/teapost/internal/clean"
@@ -30,16 +31,20 @@ func (k ChangeKind) ofLabel() bool { return k == ChangeLabelEdit || k == ChangeL
 // labelThread stands where a change has its thread, for the changes to a label: they go one after the other too.
 func labelThread(id string) ThreadID { return ThreadID("label " + id) }
 
+// colorsAfter is how long the colours of labels are not asked for again when none came.
+const colorsAfter = 15 * time.Second
+
 // LabelColors are the colours that labels may have; none while they are not known, and then they are asked for.
 func (m *Mail) LabelColors() []LabelColor {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.folders.colors == nil && m.folders.colorsCall == "" && !m.closing {
+	if m.folders.colors == nil && m.folders.colorsCall == "" && !m.closing && !m.now().Before(m.folders.colorsNext) {
 		m.folders.colorsCall = m.start(want{
 			op: "labels.listColors", title: "Loading the colours of labels", purpose: "colours", priority: api.Person, key: "colours",
 			run: func(ctx context.Context, c *api.Client) (any, error) { return c.Labels.ListColors(ctx) },
 			done: func(f api.Final) {
 				m.folders.colorsCall = ""
+				m.folders.colorsNext = m.now().Add(colorsAfter) // who draws them asks with every frame
 				if f.Err != nil {
 					m.addNotice(Notice{Kind: NoticeInfo, Text: failureText("Loading the colours of labels", f.Err)})
 					return

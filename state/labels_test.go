@@ -171,6 +171,22 @@ func TestLabelDeletionWithoutAnAnswer(t *testing.T) {
 	}
 }
 
+// The picker of colours asks with every frame, and every answer draws one.
+func TestLabelColorsThatDoNotComeAreNotAskedForAtOnce(t *testing.T) {
+	inWorld(t, "GET /labels/colors: 404, ok", func(w *world) {
+		w.load2()
+		for range 20 {
+			w.mail.LabelColors()
+			time.Sleep(500 * time.Millisecond)
+		}
+		if n := w.player.Count(http.MethodGet, "/labels/colors"); n != 1 {
+			t.Errorf("asked for %d times", n)
+		}
+		time.Sleep(10 * time.Second)
+		w.until("the colours", func() bool { return len(w.mail.LabelColors()) > 3 })
+	})
+}
+
 func TestLabelColorsAreAskedForOnce(t *testing.T) {
 	inWorld(t, "GET /labels/colors: delay:2s, ok", func(w *world) {
 		w.load2()

@@ -380,7 +380,7 @@ func (m *Mail) clockWentBack(by time.Duration) {
 			}
 		}
 	}
-	back(&m.nextTry, &m.limitedUntil, &m.askedUntil, &m.lastContact, &m.lastKey, &m.nextPoll, &m.nextLock, &m.nextLook, &m.draftIx.wantedAt)
+	back(&m.nextTry, &m.limitedUntil, &m.askedUntil, &m.lastContact, &m.lastKey, &m.nextPoll, &m.nextLock, &m.nextLook, &m.draftIx.wantedAt, &m.folders.colorsNext)
 	for i := range m.again {
 		back(&m.again[i].at)
 	}
