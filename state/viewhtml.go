@@ -57,6 +57,10 @@ func contentID(a api.Attachment) string { return strings.Trim(strings.TrimSpace(
 
 var cidURL = regexp.MustCompile(`(?i)cid:[^"'\s)>]+`)
 
+// outside are the elements that would reach a server all the same: a link has browsers look up a name or connect ahead, which no
+// policy forbids, and a frame may hold a page with one.
+var outside = regexp.MustCompile(`(?i)<(link|iframe)\b`)
+
 // htmlPage is a page that shows a message's HTML in a frame that may not do anything but open links in windows of their own.
 func htmlPage(msg *api.Message, files []api.Attachment) string {
 	ids := map[string]string{} // by attachment: not every server tells them with the bytes
@@ -72,7 +76,7 @@ func htmlPage(msg *api.Message, files []api.Attachment) string {
 	}
 	head := `<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="` + pagePolicy + `">` +
 		`<meta name="referrer" content="no-referrer"><meta http-equiv="x-dns-prefetch-control" content="off">`
-	body := cidURL.ReplaceAllStringFunc(msg.HTML, func(s string) string {
+	body := cidURL.ReplaceAllStringFunc(outside.ReplaceAllString(msg.HTML, "<x-$1"), func(s string) string {
 		id := s[len("cid:"):]
 		if plain, err := url.PathUnescape(id); err == nil {
 			id = plain

@@ -11,7 +11,9 @@ import (
 func TestMessageAsAPage(t *testing.T) {
 	inWorld(t, "ok", func(w *world) {
 		page := "<html><head><meta http-equiv=\"refresh\" content=\"0;url=https://spy.example\"></head><body>" +
-			"<h1>Sale</h1><img src=\"cid:logo%40shop\"><img src=\"https://spy.example/pixel\"><script>spy()</script>\"></iframe></body></html>"
+			"<h1>Sale</h1><img src=\"cid:logo%40shop\"><img src=\"https://spy.example/pixel\"><script>spy()</script>" +
+			"<LINK rel=preconnect href=https://a1.spy.example><link/rel=dns-prefetch href=//a2.spy.example>" +
+			"<iframe srcdoc='&lt;link rel=preconnect href=https://a3.spy.example&gt;'></iframe>\"></iframe></body></html>"
 		id := w.arrive("Big <b> sale/../now", "--x\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"+page+"\r\n--x\r\nContent-Type: image/png\r\nContent-ID: <logo@shop>\r\n"+
 			"Content-Disposition: inline; filename=logo.png\r\nContent-Transfer-Encoding: base64\r\n\r\n"+base64.StdEncoding.EncodeToString([]byte("picture"))+"\r\n--x--",
 			"MIME-Version: 1.0\r\nContent-Type: multipart/related; boundary=x\r\n")
@@ -47,6 +49,9 @@ func TestMessageAsAPage(t *testing.T) {
 		inside := html.UnescapeString(frame)
 		if !strings.Contains(inside, "default-src 'none'") || strings.Index(inside, "default-src") > strings.Index(inside, "<html>") {
 			t.Errorf("the policy does not stand before the message: %s", inside)
+		}
+		if low := strings.ToLower(inside); strings.Contains(low, "<link") || strings.Contains(low, "<iframe") {
+			t.Errorf("the page has a browser look up names of its sender: %s", inside)
 		}
 		if want := "data:image/png;base64," + base64.StdEncoding.EncodeToString([]byte("picture")); !strings.Contains(inside, want) || strings.Contains(inside, "cid:") {
 			t.Errorf("the picture is not in the page: %s", inside)
