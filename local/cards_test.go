@@ -218,6 +218,20 @@ func TestContactImport(t *testing.T) {
 	})
 }
 
+func TestPictureOfACardWithoutAddress(t *testing.T) {
+	both(t, func(t *testing.T, s *Server, clk *clock, c *client) {
+		photo := base64.StdEncoding.EncodeToString(picture(t, 20, 20, color.Black))
+		i := c.do(200, "POST", "/contacts/imports", "BEGIN:VCARD\r\nVERSION:4.0\r\nFN:Club\r\nTEL:1\r\nPHOTO:data:image/png;base64,"+photo+"\r\nEND:VCARD\r\n", "Content-Type", "text/vcard")
+		card := "/contacts/cards/" + rows(t, c, "/contacts/cards")[0]["id"].(string)
+		clk.advance(time.Minute)
+		c.do(200, "PATCH", card, obj{"title": "Rowing"})
+		c.do(200, "POST", "/contacts/imports/"+i["id"].(string)+"/undo", nil)
+		fromData(t, c.do(200, "GET", card, nil)["photoUrl"]) // changed since: it stays, with its picture
+		fromData(t, c.do(200, "PATCH", card, obj{"email": "club@example.org"})["photoUrl"])
+		fromData(t, c.do(200, "GET", "/contacts/club%40example.org", nil)["photoUrl"])
+	})
+}
+
 // Pictures that take long to read do not hold up the mailbox: what is too much is left out.
 func TestImportOfManyLargePictures(t *testing.T) {
 	s := open(t, t.TempDir(), newClock())

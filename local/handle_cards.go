@@ -339,6 +339,14 @@ func (s *Server) updateCard(c *call) (any, error) {
 		if err := t.exec("UPDATE contact_cards SET email = ?, card = ?, updated_at = ? WHERE id = ?", k.card.Email, string(raw), t.now, id); err != nil {
 			return err
 		}
+		if was == nil && k.card.Email != nil { // its picture belongs to the address now, unless that has one
+			if err := t.exec("UPDATE OR IGNORE photos SET owner = ? WHERE owner = ?", *k.card.Email, c.params[0]); err != nil {
+				return err
+			}
+			if err := t.exec("DELETE FROM photos WHERE owner = ?", c.params[0]); err != nil {
+				return err
+			}
+		}
 		_, err = t.cardContacts(k.card, 0)
 		return err
 	})
@@ -374,7 +382,7 @@ func (s *Server) undoContactImport(c *call) (any, error) {
 		"DELETE FROM contact_cards WHERE import_id = ? AND updated_at = created_at",
 		`DELETE FROM contacts WHERE import_id = ? AND updated_at = created_at
 			AND email NOT IN (SELECT email FROM contact_cards WHERE email IS NOT NULL)`,
-		"DELETE FROM photos WHERE import_id = ? AND owner NOT IN (SELECT email FROM contacts)",
+		"DELETE FROM photos WHERE import_id = ? AND owner NOT IN (SELECT email FROM contacts UNION SELECT 'card_' || id FROM contact_cards)",
 	)
 }
 
