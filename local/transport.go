@@ -77,7 +77,10 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	case <-r.Context().Done():
-		return nil, errors.Join(r.Context().Err(), pr.Close())
+	}
+	// Also when both came together: an answer after the end of the context is none.
+	if err := r.Context().Err(); err != nil {
+		return nil, errors.Join(err, pr.Close())
 	}
 	return &http.Response{
 		Status:        fmt.Sprintf("%d %s", w.status, http.StatusText(w.status)),
