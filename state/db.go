@@ -64,9 +64,9 @@ func readShared(db *sql.DB) (sharedTables, error) {
 		return t, err
 	}
 	err = eachDoc(db, "SELECT doc FROM draft", func(doc []byte) error {
-		d := &draftDoc{}
+		d, err := decodeDraft(doc)
 		t.drafts = append(t.drafts, d)
-		return json.Unmarshal(doc, d)
+		return err
 	})
 	if err != nil {
 		return t, err

@@ -2,7 +2,9 @@ package state
 
 import (
 	"context"
+	"database/sql"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +68,29 @@ func TestLostDraftStaysOne(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A file from before saves were kept with what the server had: a save is the sum of its text.
+func TestLostDraftOfAnOlderFile(t *testing.T) {
+	inWorld(t, "POST /drafts: reset:after, ok", func(w *world) {
+		d := w.lose("lost")
+		w.close()
+		db, err := sql.Open("sqlite", filepath.Join(w.dir, "state", "state.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec("UPDATE draft SET doc = CAST(json_set(CAST(doc AS TEXT), '$.lost', json('true'), '$.try', ?) AS BLOB)", sum(d)); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		w.open()
+		w.until("found", func() bool { return w.mail.DraftStatus(d.ID).State == SaveServer })
+		if n := w.player.Count(http.MethodPost, "/drafts"); n != 1 {
+			t.Errorf("%d creates, want 1", n)
+		}
+	})
 }
 
 // What another device writes to the same person under the same subject is another draft.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -223,6 +224,29 @@ type foundDraft struct {
 type saveTry struct {
 	Shape string   `json:"shape"` // of what was to be saved
 	Known []string `json:"known"` // the server's drafts from before, as far as they were known here
+
+	sum string // all that files from before Shape and Known hold: the sum of the text
+}
+
+// UnmarshalJSON reads a save of either form.
+func (t *saveTry) UnmarshalJSON(doc []byte) error {
+	if len(doc) > 0 && doc[0] == '"' {
+		return json.Unmarshal(doc, &t.sum)
+	}
+	type plain saveTry
+	return json.Unmarshal(doc, (*plain)(t))
+}
+
+// decodeDraft reads a draft of state.db.
+func decodeDraft(doc []byte) (*draftDoc, error) {
+	d := &draftDoc{}
+	if err := json.Unmarshal(doc, d); err != nil {
+		return nil, fmt.Errorf("a draft in state.db cannot be read: %w", err)
+	}
+	if d.Lost != nil && d.Lost.sum != "" && d.Lost.sum == sum(d.Draft) {
+		d.Lost.Shape = shape(d.Draft)
+	}
+	return d, nil
 }
 
 // newSaveTry is what must be on the disk before rec is saved at the server.
