@@ -111,6 +111,11 @@ func TestRecurrence(t *testing.T) {
 		{"FREQ=DAILY;BYMONTHDAY=-1;COUNT=2", "03-31 04-30"},
 		{"FREQ=WEEKLY;INTERVAL=2;BYDAY=SU;WKST=SU;COUNT=2", "03-15 03-29"},
 		{"FREQ=WEEKLY;INTERVAL=2;BYDAY=SU;COUNT=2", "03-08 03-22"},
+		// What is named twice happens once.
+		{"FREQ=WEEKLY;BYDAY=MO,MO;COUNT=2", "03-02 03-09"},
+		{"FREQ=MONTHLY;BYDAY=MO,1MO;COUNT=2", "03-02 03-09"},
+		{"FREQ=YEARLY;BYMONTH=3,4,3;BYMONTHDAY=2,2;COUNT=2", "03-02 04-02"},
+		{"FREQ=YEARLY;BYMONTH=3,15;COUNT=2", "03-02"},
 	} {
 		e := obj{"start": "2026-03-02T09:00:00.000Z", "end": "2026-03-02T10:00:00.000Z", "recurrence": tc.rule}
 		var got []string

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -70,6 +71,9 @@ func readRecurrence(rule string) (*recurrence, error) {
 			r.monthDay, err = wholeList(value)
 		case "BYMONTH":
 			r.months, err = wholeList(value)
+			if slices.ContainsFunc(r.months, func(m int) bool { return m < 1 || m > 12 }) {
+				return nil, errors.New("BYMONTH names no month")
+			}
 		case "BYSETPOS":
 			r.setPos, err = wholeList(value)
 		case "WKST":
@@ -84,6 +88,9 @@ func readRecurrence(rule string) (*recurrence, error) {
 			return nil, fmt.Errorf("%s is not a number", name)
 		}
 	}
+	r.days = slices.Compact(slices.SortedFunc(slices.Values(r.days), func(a, b weekdayNumber) int {
+		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.n, b.n))
+	}))
 	if !slices.Contains([]string{"DAILY", "WEEKLY", "MONTHLY", "YEARLY"}, r.freq) || r.interval < 1 || r.interval > 10_000 || r.count < 0 {
 		return nil, errors.New("FREQ must be DAILY, WEEKLY, MONTHLY or YEARLY, with a positive INTERVAL (at most 10000) and COUNT")
 	}
@@ -105,7 +112,8 @@ func wholeList(v string) ([]int, error) {
 		}
 		out = append(out, n)
 	}
-	return out, nil
+	slices.Sort(out)
+	return slices.Compact(out), nil // named twice it counts once
 }
 
 // occurrences gives the starts of an event between two instants, in order. A rule that is not understood gives the first
@@ -195,6 +203,7 @@ func (r *recurrence) each(first, end time.Time, yield func(time.Time) bool) {
 			}
 		}
 		slices.SortFunc(set, time.Time.Compare)
+		set = slices.CompactFunc(set, time.Time.Equal)
 		for _, t := range r.atPositions(set) {
 			if t.Before(first) || r.freq != "YEARLY" && len(r.months) > 0 && !slices.Contains(r.months, int(t.Month())) {
 				continue
@@ -236,6 +245,9 @@ func (r *recurrence) inMonth(begin time.Time, otherwise int, day func(int, time.
 	var out []time.Time
 	if len(r.days) > 0 {
 		for _, d := range r.days {
+			if d.n < -5 || d.n > 5 { // no month has a sixth
+				continue
+			}
 			var all []time.Time
 			for n := 1; n <= last; n++ {
 				if t := day(y, m, n); t.Weekday() == d.day {
