@@ -204,17 +204,24 @@ func beginAnswer(kind keymap.Action, th state.Thread, message string, f *Frame) 
 	f.Ask(openDraftMsg{d})
 }
 
-// unquoted is the text of an answer up to the message that it quotes.
+// unquoted is the text of an answer without the message that it quotes; the signature below that stays.
 func unquoted(body string) string {
 	lines := strings.Split(body, "\n")
 	for i, l := range lines {
 		if !strings.HasPrefix(l, ">") {
 			continue
 		}
+		end := i
+		for end < len(lines) && strings.HasPrefix(lines[end], ">") {
+			end++
+		}
 		if i > 0 && strings.HasSuffix(lines[i-1], ":") {
 			i--
 		}
 		body = strings.TrimRight(strings.Join(lines[:i], "\n"), "\n")
+		if below := strings.Trim(strings.Join(lines[end:], "\n"), "\n"); below != "" {
+			body += "\n\n" + below
+		}
 		if body != "" {
 			body += "\n"
 		}

@@ -75,6 +75,7 @@ func TestUnquoted(t *testing.T) {
 		{"\n\nOn Monday, Grace wrote:\n> a\n> b\n", ""},
 		{"\n\n-- \nAda\n\nGrace wrote:\n> a\n", "\n\n-- \nAda\n"},
 		{"> a\n", ""},
+		{"\n\nOn Monday, Grace wrote:\n> a\n>\n>> b\n\n\n-- \nAda\n", "\n\n-- \nAda\n"},
 	} {
 		if got := unquoted(tt.in); got != tt.want {
 			t.Errorf("%q: %q, want %q", tt.in, got, tt.want)
