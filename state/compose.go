@@ -239,8 +239,14 @@ func (m *Mail) signature() string {
 	return "\n\n" + signatureMark + "\n" + strings.TrimPrefix(s, signatureMark+"\n") + "\n"
 }
 
-// signed reports that a text carries a signature.
-func signed(text string) bool { return strings.Contains("\n"+text, "\n"+signatureMark+"\n") }
+// forwardLine is the line above a message that is passed on.
+const forwardLine = "---------- Forwarded message ----------"
+
+// signed reports that a text carries a signature of its own: that of a forwarded message is its sender's.
+func signed(text string) bool {
+	own, _, _ := strings.Cut("\n"+text, "\n"+forwardLine+"\n")
+	return strings.Contains(own+"\n", "\n"+signatureMark+"\n")
+}
 
 // errNobody is the answer of Reply when a message has nobody to answer.
 var errNobody = errors.New("there is nobody to answer: the message has no sender")
@@ -384,7 +390,7 @@ func (m *Mail) Forward(thread ThreadID, message string) (Draft, error) {
 	d.Subject = prefixed("Fwd: ", forwardPrefix, msg.Subject)
 	var b strings.Builder
 	b.WriteString(m.signature())
-	b.WriteString("\n\n---------- Forwarded message ----------\n")
+	b.WriteString("\n\n" + forwardLine + "\n")
 	head := func(name, value string) {
 		if value = clean.Line(value); value != "" {
 			b.WriteString(name + ": " + value + "\n")

@@ -170,7 +170,10 @@ func TestSignature(t *testing.T) {
 			t.Error("a text above the signature is worth keeping")
 		}
 		n.To = "grace@example.org"
-		for text, want := range map[string]bool{n.Body: true, "Hello -- \nAda": false} {
+		for text, want := range map[string]bool{
+			n.Body: true, f.Body: true, "Hello -- \nAda": false,
+			"Look\n\n---------- Forwarded message ----------\nFrom: Grace\n\nHi\n-- \nGrace\n": false,
+		} {
 			n.Body = text
 			body, err := sendBody(n, nil, "e1", 0, time.Time{})
 			if err != nil {
