@@ -277,22 +277,22 @@ func openMail(ctx context.Context, flags config.Flags, draft *state.Draft) (err 
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		return nil // asked to end
 	}
-	if left := unsent(mail.Outbox()); err == nil && left != "" && mail.Status().Owner {
+	if left := unsent(mail.Outbox(), b.server != nil); err == nil && left != "" && mail.Status().Owner {
 		fmt.Fprintln(os.Stderr, left)
 	}
 	return err
 }
 
 // unsent says what stays in the outbox when the program ends, or is empty. What is planned for a time, or with the server
-// already, is not meant.
-func unsent(entries []state.Entry) string {
+// already, is not meant; but the embedded server, which delivers, ends with the program.
+func unsent(entries []state.Entry, delivers bool) string {
 	n := 0
 	for _, e := range entries {
 		switch e.State {
 		case state.EntrySaving, state.EntrySending, state.EntryWaiting, state.EntryHeld, state.EntryUnknown:
 			n++
-		case state.EntryQueued:
-			if e.ScheduledAt.IsZero() {
+		case state.EntryQueued, state.EntryAccepted:
+			if e.ScheduledAt.IsZero() && (e.State == state.EntryQueued || delivers) {
 				n++
 			}
 		}

@@ -98,7 +98,7 @@ func (s *Server) meaning(ctx context.Context, t term) (meaning, error) {
 	}
 	if name, rest, ok := strings.Cut(t.value, ":"); ok && !t.quoted && rest != "" && !strings.HasPrefix(rest, "//") {
 		if near := nearField(strings.ToLower(name)); near != "" {
-			return meaning{}, invalidField("query", "There is no %s: but %s:. In quotes it is looked for as text.", printable(name), near)
+			return meaning{}, invalidField("query", "There is no %s: to search by; did you mean %s:? In quotes it is looked for as text.", printable(name), near)
 		}
 	}
 	return s.textMeaning(ctx, "", t)
