@@ -146,10 +146,10 @@ func listOutbox(out io.Writer, m *state.Mail, asJSON bool) error {
 		for _, e := range entries {
 			r := row{
 				ID: string(e.ID), State: string(e.State), Subject: clean.Line(e.Subject), To: []string{}, Why: clean.Line(e.Why),
-				Attempts: e.Attempts, CreatedAt: e.CreatedAt, EmailID: e.EmailID,
+				Attempts: e.Attempts, CreatedAt: e.CreatedAt, EmailID: clean.Line(e.EmailID),
 			}
 			for _, a := range e.To {
-				r.To = append(r.To, a.Email)
+				r.To = append(r.To, clean.Line(a.Email))
 			}
 			if !e.Until.IsZero() {
 				r.Until = &e.Until
