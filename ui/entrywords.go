@@ -38,6 +38,8 @@ func done(e state.Entry) string {
 		return "the server has it already"
 	case state.EntryCancelled:
 		return "it was taken back"
+	case state.EntryFailed:
+		return "it was refused; edited, it goes as a new message"
 	}
 	return notFree(e)
 }

@@ -107,6 +107,12 @@ func TestOutboxEditWaitsForTheAnswer(t *testing.T) {
 	}
 }
 
+func TestOutboxSendOfWhatWasRefused(t *testing.T) {
+	s := openOutbox(t, outboxDesk(), "e6", 80, 24)
+	s.press("s")
+	s.sees("it was refused; edited, it goes as a new message")
+}
+
 func TestOutboxWords(t *testing.T) {
 	d := outboxDesk()
 	want := map[state.EntryID]string{
