@@ -44,7 +44,7 @@ func (m *Mail) LabelColors() []LabelColor {
 			run: func(ctx context.Context, c *api.Client) (any, error) { return c.Labels.ListColors(ctx) },
 			done: func(f api.Final) {
 				m.folders.colorsCall = ""
-				m.folders.colorsNext = m.now().Add(colorsAfter) // who draws them asks with every frame
+				m.folders.colorsNext = m.now().Add(colorsAfter) // who shows them asks again with all news, of this failure too
 				if f.Err != nil {
 					m.addNotice(Notice{Kind: NoticeInfo, Text: failureText("Loading the colours of labels", f.Err)})
 					return

@@ -38,8 +38,7 @@ func (p *labelPicker) edit(a keymap.Action, f *Frame) {
 			},
 		})
 	case keymap.ColorLabel:
-		f.Mail.LabelColors() // asked for now, so that they are here soon
-		f.Dialog(&labelColors{label: l, name: name})
+		f.Dialog(&labelColors{label: l, name: name, list: f.Mail.LabelColors()})
 	case keymap.DeleteLabel:
 		m, viewed := f.Mail, p.view.Label == l.ID
 		f.Dialog(newConfirm("Delete the label "+name+"? It comes off every thread, and this cannot be undone. No mail is deleted.", "delete it", func() tea.Msg {
@@ -98,17 +97,21 @@ func labelName(l state.Label) string {
 type labelColors struct {
 	label state.Label
 	name  string
-	at    int // 0: none; then those of the server
+	list  []state.LabelColor // the newest that are known; asking for them begins a call, so View does not
+	at    int                // 0: none; then those of the server
 	moved bool
 }
 
 func (c *labelColors) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
+	if _, news := msg.(mailMsg); news {
+		c.list = f.Mail.LabelColors()
+	}
 	if k, ok := msg.(tea.KeyMsg); ok && !k.Paste {
 		switch k.String() {
 		case "j":
-			c.move(1, f)
+			c.move(1)
 		case "k":
-			c.move(-1, f)
+			c.move(-1)
 		case "q":
 			f.Pop()
 		}
@@ -117,39 +120,38 @@ func (c *labelColors) Update(msg tea.Msg, f *Frame) (Screen, tea.Cmd) {
 }
 
 // place is the line of the cursor: at first the colour that the label has.
-func (c *labelColors) place(list []state.LabelColor) int {
+func (c *labelColors) place() int {
 	if !c.moved {
-		for i, o := range list {
+		for i, o := range c.list {
 			if strings.EqualFold(o.Value, c.label.Color) {
 				return i + 1
 			}
 		}
-		if c.label.Color != "" && len(list) > 0 { // another program's colour: enter alone must not take it away
+		if c.label.Color != "" && len(c.list) > 0 { // another program's colour: enter alone must not take it away
 			return 1
 		}
 	}
-	return min(c.at, len(list))
+	return min(c.at, len(c.list))
 }
 
-func (c *labelColors) move(n int, f *Frame) {
-	list := f.Mail.LabelColors()
-	c.at = (c.place(list) + n + len(list) + 1) % (len(list) + 1)
+func (c *labelColors) move(n int) {
+	c.at = (c.place() + n + len(c.list) + 1) % (len(c.list) + 1)
 	c.moved = true
 }
 
 func (c *labelColors) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 	switch a {
 	case keymap.Down:
-		c.move(1, f)
+		c.move(1)
 	case keymap.Up:
-		c.move(-1, f)
+		c.move(-1)
 	case keymap.Accept:
 		f.Pop()
-		list, l := f.Mail.LabelColors(), c.label
+		l := c.label
 		l.Color = ""
-		if at := c.place(list); at > 0 {
-			l.Color = list[at-1].Value
-		} else if len(list) == 0 {
+		if at := c.place(); at > 0 {
+			l.Color = c.list[at-1].Value
+		} else if len(c.list) == 0 {
 			break // they are not here: nothing was chosen
 		}
 		f.Mail.EditLabel(l)
@@ -164,8 +166,7 @@ func (c *labelColors) Act(a keymap.Action, f *Frame) (Screen, tea.Cmd, bool) {
 func (c *labelColors) View(f *Frame) string {
 	t := f.Theme
 	inner := min(34, f.Width-4)
-	list := f.Mail.LabelColors()
-	at := c.place(list)
+	list, at := c.list, c.place()
 	height := max(min(len(list)+1, f.Height-3), 1)
 	top := keep(0, at, len(list)+1, height)
 	var body []string
