@@ -227,8 +227,8 @@ func readFiles(tx *sql.Tx, d Draft) ([]storedFile, error) {
 	return out, nil
 }
 
-// signatureMark is the line above a signature, by which mail programs know it (RFC 3676 section 4.3).
-const signatureMark = "-- "
+// SignatureMark is the line above a signature, by which mail programs know it (RFC 3676 section 4.3).
+const SignatureMark = "-- "
 
 // signature is the configured signature with room above it, or nothing.
 func (m *Mail) signature() string {
@@ -236,7 +236,7 @@ func (m *Mail) signature() string {
 	if s == "" {
 		return ""
 	}
-	return "\n\n" + signatureMark + "\n" + strings.TrimPrefix(s, signatureMark+"\n") + "\n"
+	return "\n\n" + SignatureMark + "\n" + strings.TrimPrefix(s, SignatureMark+"\n") + "\n"
 }
 
 // forwardLine is the line above a message that is passed on.
@@ -245,7 +245,7 @@ const forwardLine = "---------- Forwarded message ----------"
 // signed reports that a text carries a signature of its own: that of a forwarded message is its sender's.
 func signed(text string) bool {
 	own, _, _ := strings.Cut("\n"+text, "\n"+forwardLine+"\n")
-	return strings.Contains(own+"\n", "\n"+signatureMark+"\n")
+	return strings.Contains(own+"\n", "\n"+SignatureMark+"\n")
 }
 
 // errNobody is the answer of Reply when a message has nobody to answer.

@@ -81,7 +81,7 @@ func sum(d Draft) string {
 
 // Empty reports that nothing in d is worth keeping: a signature alone is nothing.
 func (d Draft) Empty() bool {
-	own, _, _ := strings.Cut("\n"+d.Body, "\n"+signatureMark+"\n")
+	own, _, _ := strings.Cut("\n"+d.Body, "\n"+SignatureMark+"\n")
 	return strings.TrimSpace(d.To+d.Cc+d.Bcc+d.Subject+own) == "" && len(d.Files) == 0
 }
 

@@ -100,7 +100,7 @@ func whereToWrite(e *editor) place {
 		text := e.lines[i].text
 		quoted := strings.HasPrefix(text, ">")
 		attribution := strings.HasSuffix(text, ":") && i+1 < len(e.lines) && strings.HasPrefix(e.lines[i+1].text, ">")
-		if quoted || attribution || text == "-- " || strings.HasPrefix(text, "---------- Forwarded message") {
+		if quoted || attribution || text == state.SignatureMark || strings.HasPrefix(text, "---------- Forwarded message") {
 			own = i
 			break
 		}
@@ -163,9 +163,18 @@ func (c *compose) Leave(f *Frame) {
 
 // blank reports that there is nothing worth keeping.
 func (c *compose) blank() bool {
-	d := state.Draft{Files: c.draft.Files, Subject: c.texts[partSubject].text(), Body: c.texts[partBody].text()}
+	return c.typed().Empty()
+}
+
+// typed is the draft with what stands on the screen.
+func (c *compose) typed() state.Draft {
+	d := c.draft
 	d.To, d.Cc, d.Bcc = c.texts[partTo].text(), c.texts[partCc].text(), c.texts[partBcc].text()
-	return d.Empty()
+	if e := c.texts[partFrom]; e != nil {
+		d.From = e.text()
+	}
+	d.Subject, d.Body = c.texts[partSubject].text(), c.texts[partBody].text()
+	return d
 }
 
 // sync hands what was typed to Mail, which has it on disk within a second.
@@ -184,13 +193,8 @@ func (c *compose) sync(f *Frame) {
 
 // collect brings the draft up to what is on the screen.
 func (c *compose) collect(f *Frame) {
-	d := &c.draft
-	d.To, d.Cc, d.Bcc = c.texts[partTo].text(), c.texts[partCc].text(), c.texts[partBcc].text()
-	if e := c.texts[partFrom]; e != nil {
-		d.From = e.text()
-	}
-	d.Subject, d.Body = c.texts[partSubject].text(), c.texts[partBody].text()
-	d.UpdatedAt = f.Now
+	c.draft = c.typed()
+	c.draft.UpdatedAt = f.Now
 	c.adopt(f)
 }
 
